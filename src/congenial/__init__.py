@@ -1,0 +1,1 @@
+"""Differentially private tables that keep mandated facts exact."""
