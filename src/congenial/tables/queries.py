@@ -6,7 +6,7 @@ same grammar stands in measurements, invariants and bounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -73,6 +73,131 @@ def _part_name(part: Part) -> str:
 
 CELLS = Query(is_cells=True)
 TOTAL = Query()
+
+RESERVED = frozenset({"cells", "total", "query", "forms", "zeros"})
+"""Words of the grammar: no axis may have one as its name."""
+
+_GRAMMAR = (
+    "write cells, total, an axis, a list of axes, or a mapping from axis to a level, "
+    "to all, or to named groups of labels."
+)
+
+
+def as_query(value: object, where: str = "query") -> Query:
+    """A query from Python values, the same grammar as YAML's.
+
+    `cells`, `total`, an axis's name (its margin), a list of names (a joint margin), or a mapping from
+    axis to a level's name, to `all`, or to named groups, each a list of labels and paths. Raises one
+    `RequestError` with every fault; whether axes, levels and labels exist is `partition`'s to say.
+    """
+    faults: list[Fault] = []
+    query = _read(value, where, faults)
+    if faults:
+        raise RequestError(faults)
+    return query
+
+
+def _read(value: object, where: str, faults: list[Fault]) -> Query:
+    if isinstance(value, Query):
+        return value
+    if value == "cells":
+        return CELLS
+    if value == "total":
+        return TOTAL
+    if isinstance(value, str):
+        return _margin([value], where, faults)
+    if isinstance(value, Mapping):
+        return _mapping(value, where, faults)
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return _margin(value, where, faults)
+    faults.append(Fault(where, f"{_shown(value)} is not a query", _GRAMMAR))
+    return TOTAL
+
+
+def _margin(names: Sequence[object], where: str, faults: list[Fault]) -> Query:
+    if not names:
+        faults.append(Fault(where, "the list of axes is empty", "for the sum of all cells write total."))
+    seen: list[str] = []
+    for at, name in enumerate(names):
+        here = where if len(names) == 1 else f"{where}[{at}]"
+        if _is_axis_name(name, here, faults):
+            if name in seen:
+                faults.append(Fault(here, f"axis '{name}' is named twice", "name each axis once."))
+            seen.append(str(name))
+    return Query(tuple((name, Every()) for name in seen))
+
+
+def _is_axis_name(name: object, where: str, faults: list[Fault]) -> bool:
+    if not isinstance(name, str):
+        faults.append(Fault(where, f"{_shown(name)} is not the name of an axis", "names are text."))
+    elif not name.strip():
+        faults.append(Fault(where, "an axis has an empty name", _GRAMMAR))
+    elif name in RESERVED:
+        say = f"'{name}' is a word of the grammar; no axis may be called so. {_GRAMMAR}"
+        faults.append(Fault(where, f"'{name}' cannot stand here", say))
+    else:
+        return True
+    return False
+
+
+def _mapping(value: Mapping[object, object], where: str, faults: list[Fault]) -> Query:
+    if not value:
+        faults.append(Fault(where, "the mapping of axes is empty", "for the sum of all cells write total."))
+    parts: list[tuple[str, Part]] = []
+    for name, how in value.items():
+        if not _is_axis_name(name, where, faults):
+            continue
+        part = _part(how, str(name), f"{where}.{name}", faults)
+        if part is not None:
+            parts.append((str(name), part))
+    return Query(tuple(parts))
+
+
+def _part(how: object, axis: str, where: str, faults: list[Fault]) -> Part | None:
+    if how == "all" or isinstance(how, Every):
+        return Every()
+    if isinstance(how, AtLevel | Groups):
+        return how
+    if isinstance(how, str) and how.strip():
+        return AtLevel(how)
+    if isinstance(how, Mapping) and how:
+        groups = tuple(_group(name, members, where, faults) for name, members in how.items())
+        return Groups(tuple(group for group in groups if group is not None))
+    say = "write a level's name, all, or groups such as {adults: [18-64, 65+]}."
+    faults.append(Fault(where, f"{_shown(how)} does not say how axis '{axis}' is kept", say))
+    return None
+
+
+def _group(
+    name: object, members: object, where: str, faults: list[Fault]
+) -> tuple[str, tuple[Path, ...]] | None:
+    if not isinstance(name, str) or not name.strip():
+        faults.append(Fault(where, f"{_shown(name)} is not the name of a group", "names are text."))
+        return None
+    where = f"{where}.{name}"
+    if not isinstance(members, Sequence) or isinstance(members, str | bytes):
+        say = f"write a list: [{members}]." if isinstance(members, str) else "write a list of labels."
+        faults.append(Fault(where, f"group '{name}' is not a list of labels", say))
+        return None
+    if not members:
+        faults.append(Fault(where, f"group '{name}' is empty", "name the categories that it joins."))
+    paths = [_path(member, f"{where}[{at}]", faults) for at, member in enumerate(members)]
+    return name, tuple(path for path in paths if path is not None)
+
+
+def _path(member: object, where: str, faults: list[Fault]) -> Path | None:
+    parts = member if isinstance(member, list | tuple) else (member,)
+    if parts and all(isinstance(part, str) and part for part in parts):
+        return tuple(str(part) for part in parts)
+    say = "a label is text as it stands in the source, such as '20'; a node of a hierarchy is a list of them."
+    faults.append(Fault(where, f"{_shown(member)} is not a label", say))
+    return None
+
+
+def _shown(value: object) -> str:
+    """A value of the request as a message shows it, however long it is."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 @dataclass(frozen=True, eq=False)
