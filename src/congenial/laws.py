@@ -140,11 +140,13 @@ class EvenLaw(ABC):
         if not ((level > 0) & (level < 1)).all():
             raise ArgumentError("a quantile is asked for at a level outside 0 … 1; it needs 0 < v < 1")
         low = level <= np.asarray(self.cdf(0))
-        # above the centre P(Z ≤ z) ≥ v is P(Z < -z) ≤ 1-v below it
-        z = np.where(low, self._guess(level), -self._guess(1.0 - level))
+        # above the centre P(Z ≤ z) ≥ v is P(Z ≤ -z-1) ≤ 1-v, which keeps the digits of a small 1-v
+        goal = np.where(low, level, 1.0 - level)
+        y = self._guess(goal) - ~low
         for _ in range(2):
-            z = np.where(self.cdf(z - 1) >= level, z - 1, z)
-            z = np.where(self.cdf(z) < level, z + 1, z)
+            here, below, above = self.cdf(y), self.cdf(y - 1), self.cdf(y + 1)
+            y = y - np.where(low, below >= goal, here > goal) + np.where(low, here < goal, above <= goal)
+        z = np.where(low, y, -1.0 - y)
         return z.astype(np.int64)[()]
 
     def tail(self, w: int) -> float:
