@@ -1,4 +1,4 @@
-"""Samplers of one block whose facts cross: margins of a two-way table, intersecting groups, any integer forms.
+"""Samplers of a block whose facts cross: margins of a two-way table, intersecting groups, integer forms.
 
 In comes an array of laws (`Unary`) and the forms that tie them together; out go integers drawn from
 exactly the law of the laws given the forms, and a certificate. Nothing here runs a Markov chain.

@@ -28,13 +28,17 @@ class Unary:
 
     `weights[k]` is proportional to the probability of `lo + k`, positive and finite, with sum about one;
     each is right to a relative `relative_error` up to one common factor. The mass that the window
-    leaves out is at most `trimmed` times the sum of the weights.
+    leaves out is at most `trimmed` times the sum of the weights. An end that is not open is a bound:
+    nothing lies beyond it. Beyond an open end the law falls at least as fast as at the end
+    (laws are log-concave), which is what lets a tilted law be trimmed with a proven bound.
     """
 
     lo: int
     weights: FloatArray
     trimmed: float = 0.0
     relative_error: float = 0.0
+    open_below: bool = True
+    open_above: bool = True
 
     def __post_init__(self) -> None:
         weights = np.ascontiguousarray(self.weights, dtype=np.float64)
@@ -87,7 +91,7 @@ class Terminal:
 
 def point(value: int = 0) -> Unary:
     """The law of a variable that can only be `value`: a structural zero, or an empty slack."""
-    return Unary(value, np.ones(1))
+    return Unary(value, np.ones(1), open_below=False, open_above=False)
 
 
 def unary_from_law(law: Law, lower: int | None, upper: int | None, log2_mass: float) -> Unary:
@@ -105,13 +109,14 @@ def unary_from_law(law: Law, lower: int | None, upper: int | None, log2_mass: fl
     if not (kept > 0 and weights.min() > 0):
         raise ValueError("the bounds of a cell lie so far out that its law underflows there")
     cut = float(law.tail(reach))
+    is_open = (lower is None or lower < lo, upper is None or upper > hi)
     if lo > 0 or hi < 0:
         trimmed = 0.0 if (hi == upper if lo > 0 else lo == lower) else cut / (1 - cut)
     else:
-        sides = (lower is None or lower < lo) + (upper is None or upper > hi)
+        sides = is_open[0] + is_open[1]
         whole = float(law.weights(-reach, reach).sum()) / (1 - cut)
         trimmed = cut * sides / 2 * whole / kept
-    return Unary(lo, weights / kept, trimmed * _UPWARD, 6 * _ULP)
+    return Unary(lo, weights / kept, trimmed * _UPWARD, 6 * _ULP, *is_open)
 
 
 def _window(reach: int, lower: int | None, upper: int | None) -> tuple[int, int]:
@@ -138,4 +143,5 @@ def sum_of(a: Unary, b: Unary, log2_mass: float = -math.inf) -> Unary:
     kept = weights[left : len(weights) - right]
     missing = ((1 + a.trimmed) * (1 + b.trimmed) - 1 + cut) / max(1 - cut, 0.5)
     error = a.relative_error + b.relative_error + (min(len(a.weights), len(b.weights)) + 2) * _ULP
-    return Unary(a.lo + b.lo + left, kept, float(missing) * _UPWARD, error)
+    is_open = (a.open_below or b.open_below or left > 0, a.open_above or b.open_above or right > 0)
+    return Unary(a.lo + b.lo + left, kept, float(missing) * _UPWARD, error, *is_open)
