@@ -104,7 +104,8 @@ def _python(code: str, folder: Path, names: dict[str, Any]) -> str | None:
 
 
 def _console(text: str, folder: Path) -> str | None:
-    environment = dict(os.environ, PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = dict(os.environ, PATH=path)
     for line in text.splitlines():
         if not line.startswith("$ "):
             continue
