@@ -81,6 +81,8 @@ class NewFolder:
         self._leave = contextlib.ExitStack()
         _refuse_what_exists(self.name, self.place, replace)
         with disk_faults(place), contextlib.ExitStack() as leave:
+            with contextlib.suppress(FileNotFoundError):
+                os.lstat(self.place)  # a name too long is to be known now
             leave.enter_context(_parents(self.place))
             self.path = _beside(self.place)
             leave.callback(shutil.rmtree, self.path, ignore_errors=True)
