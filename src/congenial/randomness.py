@@ -1,9 +1,9 @@
 """Where randomness comes from: one argument everywhere, words that serve once.
 
-A `Source` hands out 64-bit words. Plain twins call `below`, `categorical` and `tabled`; kernels take
-words in bulk with `take`, and give back what finished draws did not use. A release accepts
-`SystemSource` alone: AES-256 in counter mode, keyed by the operating system, keyed anew after a fork.
-A `SeededSource` repeats itself and makes simulations.
+A `Source` hands out 64-bit words. Plain twins call `below`, `belows`, `categorical` and `tabled`; kernels
+take words in bulk and give back what finished draws did not use (`samplers/running.py`). A release
+accepts `SystemSource` alone: AES-256 in counter mode, keyed by the operating system, keyed anew after
+a fork. A `SeededSource` repeats itself and makes simulations.
 """
 
 from __future__ import annotations
@@ -12,16 +12,39 @@ import hashlib
 import math
 import os
 import secrets
+import sys
 import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from congenial.errors import ArgumentError, Fault
+
 if TYPE_CHECKING:
     from congenial.samplers.integer_table import IntegerTable
 
-_BLOCK = 1 << 14
+BLOCK = 1 << 14
+"""Words made at a time: few enough to stay in a core's cache until they are used."""
+
+LANES_16 = 1 << 13
+"""`belows` reads words as four lanes of 16 bits for integers up to here, as two of 32 beyond."""
+
+MOST_BELOWS = 1 << 31
+
+_ZEROS = bytes(8 * BLOCK)  # zeros in, key stream out
+
+
+class _Held:
+    """One attribute, to learn how many references an array has that nobody else holds."""
+
+    def __init__(self) -> None:
+        self.array = np.empty(1)
+
+
+_HELD = _Held()
+_ALONE = sys.getrefcount(_HELD.array)
 
 
 class Source:
@@ -34,48 +57,81 @@ class Source:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         self._stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-        self._words: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+        self._buffer: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
         self._at = 0
+        self._end = 0
         self._thread = threading.get_ident()
         self._process = os.getpid()
 
-    def _rekey(self) -> NoReturn | None:
-        raise RuntimeError("a seeded source was used after a fork: it would repeat its words")
+    def _after_fork(self) -> None:
+        """What a child does that inherited the source: its parent goes on with the same words."""
+        raise ArgumentError(
+            Fault(
+                "",
+                "a seeded source was used after a fork: it would repeat its parent's words",
+                "Make one in each process, from a seed of its own.",
+            )
+        )
+
+    def _make(self, words: NDArray[np.uint64]) -> None:
+        """Fill `words`, which have two more words behind them in memory that may be written over."""
+        room = words.data.cast("B")
+        for first in range(0, len(words) - 2, BLOCK):
+            count = min(BLOCK, len(words) - 2 - first)
+            zeros = _ZEROS if count == BLOCK else _ZEROS[: 8 * count]
+            self._stream.update_into(zeros, room[8 * first : 8 * (first + count) + 15])
 
     def _more(self, least: int) -> None:
-        """Keep the words not yet served and put at least `least` new ones behind them."""
-        new = max(_BLOCK, least)
-        made = np.empty(new, dtype=np.uint64)
-        # zeros in, key stream out
-        self._stream.update_into(bytes(8 * new), memoryview(made).cast("B"))
-        left = self._words[self._at :]
-        self._words = np.concatenate([left, made]) if len(left) else made
-        self._at = 0
+        """See that `least` words are at hand: those not yet served, and new ones behind them.
+
+        The buffer is written over only where nobody holds a view of it, so that words that were
+        handed out never change; otherwise a new one takes its place.
+        """
+        left = self._buffer[self._at : self._end].copy()
+        end = max(BLOCK, least)
+        if len(self._buffer) < end + 2 or sys.getrefcount(self._buffer) > _ALONE:
+            self._buffer = np.empty(end + 2, dtype=np.uint64)
+        self._buffer[: len(left)] = left
+        self._make(self._buffer[len(left) : end + 2])
+        self._at, self._end = 0, end
 
     def _check(self) -> None:
         if self._process != os.getpid():
-            self._rekey()
+            self._after_fork()
         if self._thread != threading.get_ident():
-            raise RuntimeError("a source belongs to the thread that made it; make one for each")
+            what = "a source belongs to the thread that made it"
+            raise ArgumentError(Fault("", what, "Make one in each thread: two would serve the same words."))
 
-    def word(self) -> int:
-        """The next word."""
-        return int(self.take(1)[0])
+    def at_hand(self, least: int = 1) -> NDArray[np.uint64]:
+        """All words that are made and not served, at least `least` of them; they are now served.
+
+        **Cost.** About a nanosecond a word that had to be made; nothing for the others.
+        """
+        self._check()
+        if self._end - self._at < least:
+            self._more(least)
+        found = self._buffer[self._at : self._end]
+        self._at = self._end
+        return found
 
     def take(self, n: int) -> NDArray[np.uint64]:
         """The next `n` words, which are now served."""
         self._check()
-        if self._at + n > len(self._words):
-            self._more(self._at + n - len(self._words))
-        found = self._words[self._at : self._at + n]
+        if self._end - self._at < n:
+            self._more(n)
+        found = self._buffer[self._at : self._at + n]
         self._at += n
         return found
 
     def give_back(self, n: int) -> None:
-        """Take back the last `n` words of the last `take`: no draw has used them."""
+        """Take back the last `n` words that were served since words were last made: no draw used them."""
         if not 0 <= n <= self._at:
             raise ValueError("more words given back than were taken")
         self._at -= n
+
+    def word(self) -> int:
+        """The next word."""
+        return int(self.take(1)[0])
 
     def uniform(self) -> float:
         """A uniform on (0, 1] with at least 53 significant bits however small it is."""
@@ -97,6 +153,22 @@ class Source:
             product = self.word() * n
         return product >> 64
 
+    def belows(self, n: int) -> Iterator[int]:
+        """Integers uniform on 0 … n-1 without end, exactly, several from one word; 1 ≤ n ≤ 2^31.
+
+        Each word is cut into lanes, the lowest bits first, and each lane goes by Lemire's
+        multiplication. What is left of the last word when the caller stops serves nothing else.
+        """
+        lane = 16 if n <= LANES_16 else 32
+        mask = (1 << lane) - 1
+        least = (1 << lane) % n
+        while True:
+            word = self.word()
+            for shift in range(0, 64, lane):
+                product = ((word >> shift) & mask) * n
+                if product & mask >= least:
+                    yield product >> lane
+
     def categorical(self, weights: NDArray[np.float64]) -> int:
         """An index with probability proportional to positive `weights`.
 
@@ -107,7 +179,7 @@ class Source:
         """
         top = int(np.argmax(weights))
         left = np.cumsum(weights[:top])
-        right = np.cumsum(weights[:top - len(weights) - 1:-1]) if top else np.cumsum(weights[::-1])
+        right = np.cumsum(weights[: top - len(weights) - 1 : -1]) if top else np.cumsum(weights[::-1])
         mass = float(left[-1]) if top else 0.0
         target = self.uniform() * (mass + float(right[-1]))
         if target < mass:
@@ -139,7 +211,7 @@ class SystemSource(Source):
     def __init__(self) -> None:
         super().__init__(secrets.token_bytes(32))
 
-    def _rekey(self) -> None:
+    def _after_fork(self) -> None:
         self._start(secrets.token_bytes(32))
 
 
@@ -147,4 +219,6 @@ class SeededSource(Source):
     """Words that a seed determines, for simulations; nothing drawn from it can be released."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__(hashlib.sha256(b"congenial simulation %d" % seed).digest())
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+            raise ArgumentError(f"the seed is {seed!r}; it must be an integer")
+        super().__init__(hashlib.sha256(b"congenial simulation %d" % int(seed)).digest())
