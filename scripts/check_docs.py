@@ -79,12 +79,10 @@ def _run(block: Block, folder: Path, names: dict[str, Any]) -> str | None:
 
 def _reads(text: str, folder: Path) -> str | None:
     from congenial.errors import CongenialError
-    from congenial.requests import reading
+    from congenial.requests.reading import read_text
 
     try:
-        path = folder / "a-request-of-the-page.yaml"
-        path.write_text(text, encoding="utf-8")
-        reading.read(path)
+        read_text(text, folder)
     except CongenialError as error:
         return f"the request does not read:\n{error}"
     return None
