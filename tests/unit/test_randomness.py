@@ -186,7 +186,7 @@ def test_the_kernels_words_give_what_the_source_gives(name):
     source, at = Listed(words), 0
     for _ in range(1000):
         if name == "below":
-            n = int(rng.integers(1, 2**64, dtype=np.uint64) >> rng.integers(0, 63, dtype=np.uint64))
+            n = 1 + (int(rng.integers(2**63)) >> int(rng.integers(0, 63)))
             value, at = _words.below(words, at, np.uint64(n))
             expected = source.below(n)
         elif name == "uniform":
