@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from congenial.samplers.integer_table import IntegerTable
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -81,5 +84,3 @@ class Prepared(Protocol):
         The words of an unfinished draw are not counted: it is begun again on the same words.
         """
 
-
-from congenial.samplers.integer_table import IntegerTable  # noqa: E402  (the protocol names it)

@@ -1,0 +1,249 @@
+"""From a forest to tables: what is alike is found, windows are chosen, convolutions made once.
+
+The certificate is worked out from what was made. If Q is the law of a node's value without what
+stands above it, trimming a share τ of Q anywhere below costs at most τ / (probability, under Q, of what
+the node's own law, limits or fact demand); this is carried up to the root.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from congenial.problems.forest import FIXED, JOINED, Forest
+from congenial.problems.structure import FREE
+from congenial.samplers.base import FloatArray, IntArray
+from congenial.samplers.tree import _class_kernels as classes
+from congenial.samplers.tree import _grow_kernels as kernels
+from congenial.samplers.tree.tables import TooWideError, Window, window
+from congenial.samplers.tree.tilts import tilts
+
+_GUARD = 24
+"""Bits by which windows are wider than an even share of the allowance, for what conditioning multiplies."""
+
+_ROUND = 2.0**-53
+
+
+class RefusedError(Exception):
+    """The tables would be too large, or their certificate too weak; the message says which."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Grown:
+    """A forest with its tables.
+
+    Table t holds `size[t]` weights in `pool` from `start[t]` on, for the values from `low[t]`; it is the
+    convolution of the tables `left[t]` and `right[t]`, or a leaf's law (-1). `label` is the class of each
+    node and `message` the table of each class. `missing` bounds the total variation of everything that
+    hangs under fixed and open roots; `root_missing` of each root.
+    """
+
+    forest: Forest
+    starts: IntArray
+    children: IntArray
+    label: IntArray
+    pool: FloatArray
+    start: IntArray
+    low: IntArray
+    size: IntArray
+    error: FloatArray
+    log_mass: FloatArray
+    left: IntArray
+    right: IntArray
+    members: IntArray
+    message: IntArray
+    missing: float
+    leaf_rounding: float
+
+    def table(self, t: int) -> FloatArray:
+        return self.pool[self.start[t] : self.start[t] + self.size[t]]
+
+    @property
+    def roots(self) -> IntArray:
+        return self.forest.roots
+
+
+def grow_forest(forest: Forest, log2_allowance: float, memory: float) -> Grown:
+    """Make the tables of a forest so that what they leave out is within the allowance, or refuse.
+
+    `log2_allowance` bounds the total variation of all fixed and open roots together; values of joined
+    roots are trimmed as finely, and say what they miss.
+    """
+    theta, total = tilts(forest)
+    cut = log2_allowance - np.log2(4 * max(1, len(forest.parent))) - _GUARD
+    for _ in range(6):
+        try:
+            grown = _grow(forest, theta, total, cut, memory)
+        except TooWideError:
+            raise RefusedError("the window of one value would be too long for a table") from None
+        if grown.missing <= 2.0**log2_allowance:
+            return grown
+        cut += log2_allowance - np.log2(grown.missing) - 2
+        if cut < -900:
+            break
+    raise RefusedError("the facts lie too far out in the tails of the measurements' law for tables")
+
+
+def _grow(forest: Forest, theta: FloatArray, total: FloatArray, cut: float, memory: float) -> Grown:
+    starts, children = classes.children_of(forest.parent)
+    leaves = len(forest.cells)
+    leaf_class, leaf_first, leaf_tables = _leaves(forest, total, cut)
+    trait, factor_of, factors, first_of_trait = _traits(forest, theta, cut, leaf_tables, leaf_class)
+    label, first = classes.classify(starts, children, leaf_class, len(leaf_first), trait)
+    bag_start, bag_class, bag_count = classes.bags(starts, children, label, first)
+    kind = trait[first]
+    limits = first_of_trait[kind]
+    made = kernels.grow(
+        bag_start,
+        bag_class,
+        bag_count,
+        forest.lower[limits],
+        forest.upper[limits],
+        factor_of[kind],
+        forest.parent[first] == FIXED,
+        *_packed([w.low for w in leaf_tables], [w.weights for w in leaf_tables]),
+        np.array([w.tail for w in leaf_tables]),
+        *_packed([w.low for w in factors], [w.weights for w in factors]),
+        np.array([w.tail for w in factors]),
+        2.0**cut,
+        int(memory / 8),
+    )
+    status, pool, start, low, size, error, logs, left, right, members, message, _ = made
+    if status == 1:
+        raise RefusedError("its tables would need more memory than allowed")
+    if status == 2:
+        raise RefusedError("nothing is left inside the limits")
+    roots = forest.roots
+    counted = roots[forest.parent[roots] != JOINED]
+    rounding = _ROUND * float(
+        4 * leaves + np.abs(total).sum() * 300 + 6 * (len(forest.parent) - leaves) + np.abs(theta).sum() * 300
+    )
+    return Grown(
+        forest,
+        starts,
+        children,
+        label,
+        pool,
+        start,
+        low,
+        size,
+        error,
+        logs,
+        left,
+        right,
+        members,
+        message,
+        float(error[message[label[counted]]].sum()),
+        rounding,
+    )
+
+
+def _packed(lows: list[int], weights: list[FloatArray]) -> tuple[IntArray, IntArray, FloatArray]:
+    """Tables one behind the other: (start of each and the end, lowest values, all weights)."""
+    starts = np.zeros(len(weights) + 1, dtype=np.int64)
+    np.cumsum([len(w) for w in weights], out=starts[1:])
+    together = np.concatenate(weights) if weights else np.empty(0)
+    return starts, np.array(lows, dtype=np.int64), together
+
+
+def _leaves(forest: Forest, total: FloatArray, cut: float) -> tuple[IntArray, IntArray, list[Window]]:
+    """(class of each leaf, first leaf of each class, normalised law of each class)."""
+    leaves = len(forest.cells)
+    law = forest.law[:leaves]
+    lower, upper = forest.lower[:leaves], forest.upper[:leaves]
+    if (law == 0).any():
+        soft_low, soft_high = _soft(forest, cut)
+        lower = np.where(law == 0, soft_low, lower)
+        upper = np.where(law == 0, soft_high, upper)
+    tilt_class, tilt_first = classes.distinct(total.view(np.int64).reshape(-1, 1))
+    pair_class, pair_first = classes.distinct(np.stack([law, tilt_class], axis=1))
+    wide: list[Window | None] = []
+    ends = np.empty((len(pair_first), 2), dtype=np.int64)
+    for at, leaf in enumerate(pair_first.tolist()):
+        laws, tilt = forest.laws[law[leaf]], float(total[leaf])
+        base = _unlimited(laws, tilt, cut)
+        wide.append(base)
+        ends[at] = (-FREE, FREE) if base is None else (base.low, base.low + len(base.weights) - 1)
+    lower = np.maximum(lower, ends[pair_class, 0])
+    upper = np.minimum(upper, ends[pair_class, 1])
+    label, first = classes.distinct(np.stack([pair_class, lower, upper], axis=1))
+    found = []
+    for leaf in first.tolist():
+        base = wide[pair_class[leaf]]
+        lo, hi = int(lower[leaf]), int(upper[leaf])
+        if base is None:
+            held = window(forest.laws[law[leaf]], lo, hi, float(total[leaf]), cut)
+            low, weights, tail = held.low, held.weights, held.tail
+        else:
+            low, tail = lo, base.tail
+            weights = base.weights[lo - base.low : hi - base.low + 1]
+        mass = float(weights.sum())
+        found.append(Window(low, weights / mass, tail / mass))
+    return label, first, found
+
+
+def _unlimited(laws: tuple[object, ...], tilt: float, cut: float) -> Window | None:
+    """The window of a law without limits, or None where only limits would make it finite."""
+    rate = sum(law.rate for law in laws if law.power == 1)  # type: ignore[attr-defined]
+    smooth = any(law.power == 2 for law in laws)  # type: ignore[attr-defined]
+    if not laws or (not smooth and abs(tilt) >= 0.99 * rate):
+        return None
+    return window(laws, -int(FREE), int(FREE), tilt, cut)  # type: ignore[arg-type]
+
+
+def _soft(forest: Forest, cut: float) -> tuple[IntArray, IntArray]:
+    """How far leaves without a law go: as far as limits, facts and the laws' windows of others let them."""
+    lower, upper = forest.lower.copy(), forest.upper.copy()
+    for at, laws in enumerate(forest.laws):
+        if laws:
+            held = window(laws, -int(FREE), int(FREE), 0.0, cut)
+            mine = forest.law == at
+            lower[mine] = np.maximum(lower[mine], held.low)
+            upper[mine] = np.minimum(upper[mine], -held.low)
+    fixed = forest.parent == FIXED
+    lower[fixed], upper[fixed] = 0, 0
+    low, high = classes.ranges(forest.parent, lower, upper, int(FREE))
+    leaves = len(forest.cells)
+    return low[:leaves], high[:leaves]
+
+
+def _traits(
+    forest: Forest, theta: FloatArray, cut: float, leaf_tables: list[Window], leaf_class: IntArray
+) -> tuple[IntArray, IntArray, list[Window], IntArray]:
+    """What tells nodes apart beside their children: law, tilt, limits in reach, and being fixed.
+
+    (trait of each node, factor of each trait or -1, the factors' windows, a node of each trait).
+    """
+    nodes, leaves = len(forest.parent), len(forest.cells)
+    tilt_class, _ = classes.distinct(theta.view(np.int64).reshape(-1, 1))
+    fixed = forest.parent == FIXED
+    law = np.where(fixed, 0, forest.law)
+    pair, pair_first = classes.distinct(np.stack([law[leaves:], tilt_class[leaves:]], axis=1))
+    factors: list[Window] = []
+    factor_of_pair = np.full(len(pair_first), -1, dtype=np.int64)
+    ends = np.empty((len(pair_first), 2), dtype=np.int64)
+    for at, offset in enumerate(pair_first.tolist()):
+        v = leaves + offset
+        laws, tilt = forest.laws[law[v]], -float(theta[v])
+        ends[at] = -FREE, FREE
+        if laws:
+            held = window(laws, -int(FREE), int(FREE), tilt, cut)
+            factor_of_pair[at] = len(factors)
+            factors.append(held)
+            ends[at] = held.low, held.low + len(held.weights) - 1
+    lower, upper = forest.lower[leaves:], forest.upper[leaves:]
+    if (lower > -FREE).any() or (upper < FREE).any():
+        reach = np.zeros(nodes)
+        widths = np.array([max(-w.low, w.low + len(w.weights) - 1) for w in leaf_tables], dtype=np.float64)
+        reach[:leaves] = widths[leaf_class]
+        reach = classes.totals(forest.parent, reach)[leaves:]
+        lower = np.where(lower <= np.maximum(-reach, ends[pair, 0]), -FREE, lower)
+        upper = np.where(upper >= np.minimum(reach, ends[pair, 1]), FREE, upper)
+    key = np.stack([pair, lower, upper, fixed[leaves:].astype(np.int64)], axis=1)
+    inner, first = classes.distinct(key)
+    trait = np.full(nodes, -1, dtype=np.int64)
+    trait[leaves:] = inner
+    return trait, factor_of_pair[pair[first]], factors, first + leaves
+
+

@@ -1,0 +1,168 @@
+r"""Nested queries: noise that keeps a tree of facts, any law at any node, any limits. Exact.
+
+If measured, fixed and limited forms nest, law (1) is a tree. Upward: the message of a node,
+m_v(t) = f_v(t) · (⊛ children m_c)(t), on a finite window. Downward: a node's value is divided among its
+children by splits, each drawing one part given the sum of two: P(i | s) ∝ a(i) b(s-i). A draw is a flat
+list of such splits, from the roots to the cells; the values of joined roots are given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from congenial.problems.forest import JOINED, OPEN
+from congenial.samplers.base import Certificate, Filled, FloatArray, IntArray, Source, Words
+from congenial.samplers.tree import _draw_kernels as kernels
+from congenial.samplers.tree.growing import Grown
+
+_ROUND = 2.0**-53
+_KEPT = 192 * 2**20
+"""Bytes of split rows kept for the next draw."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Splits:
+    """The program of a draw: divide slot `into` between slots `one` and `two` by table `table`."""
+
+    table: IntArray
+    into: IntArray
+    one: IntArray
+    two: IntArray
+    slots: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeDraws:
+    """A forest ready to draw.
+
+    **Law.** (1) restricted to the forest's cells, given the values of its joined roots.
+    **Exactness.** See `certificate`: windows leave out `tail`, floats round by `relative_error`.
+    **Cost.** A split a cell: a table look-up where the row is kept, a window's length where it is not.
+    """
+
+    grown: Grown
+    splits: Splits
+    certificate: Certificate
+    width: int
+    free_slots: IntArray
+    joined_slots: IntArray
+    _kept: tuple[IntArray, ...] = field(repr=False)
+    _masses: FloatArray = field(repr=False)
+    _rows: FloatArray = field(repr=False)
+
+    def draw_given(self, source: Source, given: IntArray) -> IntArray:
+        """One draw by the plain twin; `given` has the values of the joined roots, in their order."""
+        g = self.grown
+        value = np.zeros(self.splits.slots, dtype=np.int64)
+        value[self.joined_slots] = given
+        for slot in self.free_slots.tolist():
+            t = int(g.message[g.label[slot]])
+            value[slot] = g.low[t] + source.categorical(g.table(t))
+        s = self.splits
+        for t, into, one, two in zip(s.table, s.into, s.one, s.two, strict=True):
+            a, b, total = int(g.left[t]), int(g.right[t]), int(value[into])
+            first = max(int(g.low[a]), total - int(g.low[b] + g.size[b] - 1))
+            last = min(int(g.low[a] + g.size[a] - 1), total - int(g.low[b]))
+            weights_a = g.table(a)[first - g.low[a] : last - g.low[a] + 1]
+            weights_b = g.table(b)[total - last - g.low[b] : total - first - g.low[b] + 1][::-1]
+            value[one] = first + source.categorical(weights_a * weights_b)
+            value[two] = total - value[one]
+        out = np.zeros(self.width, dtype=np.int64)
+        out[g.forest.cells] = value[: len(g.forest.cells)]
+        return out
+
+    def draw(self, source: Source) -> IntArray:
+        """One draw by the plain twin, of a forest without joined roots."""
+        return self.draw_given(source, np.empty(0, dtype=np.int64))
+
+    def fill_given(self, words: Words, out: IntArray, given: IntArray) -> Filled:
+        """Rows of `out` by the kernel, given one row a draw of the joined roots' values."""
+        g, s = self.grown, self.splits
+        row_base, row_at, row_head, room = self._kept
+        done, used = kernels.fill(
+            words,
+            out,
+            given,
+            g.pool,
+            g.start,
+            g.low,
+            g.size,
+            g.left,
+            g.right,
+            s.table,
+            s.into,
+            s.one,
+            s.two,
+            g.message[g.label[self.free_slots]],
+            self.free_slots,
+            self.joined_slots,
+            g.forest.cells,
+            np.empty(s.slots, dtype=np.int64),
+            np.empty(int(g.size.max(initial=1))),
+            row_base,
+            row_at,
+            row_head,
+            self._masses,
+            self._rows,
+            room,
+        )
+        return Filled(done, used)
+
+    def fill(self, words: Words, out: IntArray) -> Filled:
+        """Rows of `out` by the kernel, of a forest without joined roots."""
+        return self.fill_given(words, out, np.empty((len(out), 0), dtype=np.int64))
+
+
+def ready(grown: Grown, width: int) -> TreeDraws:
+    """The program and the certificate of a grown forest; `width` is the number of cells of a row."""
+    g = grown
+    splits = Splits(
+        *kernels.program(
+            g.starts, g.children, g.label, g.message, g.left, g.right, g.members, len(g.forest.cells)
+        )
+    )
+    used = np.bincount(splits.table, minlength=len(g.size))
+    joint = np.flatnonzero(used)
+    shorter = np.minimum(g.size[g.left[joint]], g.size[g.right[joint]])
+    parent = g.forest.parent
+    free = np.flatnonzero(parent == OPEN)
+    free_sizes = g.size[g.message[g.label[free]]]
+    rounding = g.leaf_rounding + _ROUND * float(
+        (used[joint] * (5.0 * shorter + 12.0)).sum() + (5.0 * free_sizes + 8.0).sum()
+    )
+    certificate = Certificate(
+        "exact",
+        relative_error=rounding,
+        tail_log2=float(np.log2(g.missing)) if g.missing > 0 else float("-inf"),
+        how="tree",
+    )
+    return TreeDraws(
+        g, splits, certificate, width, free, np.flatnonzero(parent == JOINED), *_cache(g, joint, used)
+    )
+
+
+def _cache(g: Grown, joint: IntArray, used: IntArray) -> tuple[tuple[IntArray, ...], FloatArray, FloatArray]:
+    """Room for split rows, given to the tables that a draw asks most often."""
+    sums = g.size[g.left[joint]] + g.size[g.right[joint]] - 1
+    shorter = np.minimum(g.size[g.left[joint]], g.size[g.right[joint]])
+    order = np.argsort(-used[joint], kind="stable")
+    cost = np.cumsum((8.0 * shorter * np.minimum(sums, g.size[joint]))[order])
+    allowed = order[: max(1, int(np.searchsorted(cost, 4 * _KEPT)))] if len(order) else order
+    row_base = np.full(len(g.size), -1, dtype=np.int64)
+    ends = np.cumsum(sums[allowed])
+    row_base[joint[allowed]] = ends - sums[allowed]
+    rows = int(ends[-1]) if len(ends) else 0
+    many = min(rows, _KEPT // 256)
+    entries = int(min(_KEPT // 8, float((shorter[allowed] * sums[allowed]).sum())))
+    return (
+        (
+            row_base,
+            np.full(rows, -1, dtype=np.int64),
+            np.empty((many, 4), dtype=np.int64),
+            np.zeros(2, dtype=np.int64),
+        ),
+        np.empty((many, 2)),
+        np.empty(entries),
+    )

@@ -1,0 +1,168 @@
+"""Tilts: where limits push a sum far from the value that facts and laws give it, meet it halfway.
+
+Multiplying the leaves below a node by exp(θz) and the node by exp(-θt) changes nothing, since t is the
+sum of the z; but it moves the windows to where the law lives. The best tilts solve a convex dual:
+the tilted mean of a fixed sum is zero, that of a measured one is zero or θ is as steep as its law.
+They need not be exact: what is off costs width, never the law, and where nothing is far off (the
+usual case) all are zero and the tables are shared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from congenial.problems.forest import FIXED, Forest, Laws
+from congenial.problems.structure import FREE
+from congenial.samplers.base import FloatArray, IntArray
+from congenial.samplers.tree import _class_kernels as kernels
+
+_FAR = 3.5
+"""Standard deviations from which a sum counts as far off."""
+
+_STEEP = 0.98
+"""The share of a law's rate that a tilt goes to on a side where nothing else bounds it."""
+
+_REACH = 1 << 18
+_STEPS = 18
+
+
+def tilts(forest: Forest) -> tuple[FloatArray, FloatArray]:
+    """(θ of every node, the sum of θ above every leaf)."""
+    nodes, leaves = len(forest.parent), len(forest.cells)
+    theta = np.zeros(nodes)
+    total = np.zeros(leaves)
+    inner = np.zeros(nodes, dtype=bool)
+    inner[forest.parent[forest.parent >= 0]] = True
+    candidates = inner & ((forest.parent == FIXED) | (forest.law > 0))
+    if not candidates.any() or (forest.law[:leaves] == 0).any():
+        return theta, total
+    for _ in range(2):
+        done = True
+        mean, spread = _sums(forest, total)
+        height = _heights(forest)
+        for level in np.unique(height[candidates]).tolist():
+            if not done:
+                mean, spread = _sums(forest, total)
+            off = candidates & (height == level) & (np.abs(mean) > _FAR * spread)
+            if not off.any():
+                continue
+            done = False
+            _solve(forest, np.flatnonzero(off), theta, total)
+        if done:
+            break
+    return theta, total
+
+
+def _heights(forest: Forest) -> IntArray:
+    height = np.zeros(len(forest.parent), dtype=np.int64)
+    for v, up in enumerate(forest.parent.tolist()):
+        if up >= 0 and height[up] <= height[v]:
+            height[up] = height[v] + 1
+    return height
+
+
+def _sums(forest: Forest, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of every node's sum, were the leaves independent."""
+    mean, variance = _moments(forest, total, np.arange(len(total)))
+    wide = np.zeros(len(forest.parent))
+    wide[: len(total)] = mean
+    wider = np.zeros(len(forest.parent))
+    wider[: len(total)] = variance
+    return kernels.totals(forest.parent, wide), np.sqrt(kernels.totals(forest.parent, wider))
+
+
+def _moments(forest: Forest, total: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of some tilted leaves, each alone."""
+    mean, variance = np.zeros(len(which)), np.zeros(len(which))
+    law, tilt = forest.law[which], total[which]
+    lower = np.maximum(forest.lower[which], -_REACH)
+    upper = np.minimum(forest.upper[which], _REACH)
+    pairs, member = np.unique(np.stack([law.astype(np.float64), tilt], axis=1), axis=0, return_inverse=True)
+    for at, (index, slope) in enumerate(pairs):
+        mine = np.flatnonzero(member.reshape(-1) == at)
+        found = _truncated(forest.laws[int(index)], float(slope), lower[mine], upper[mine])
+        mean[mine], variance[mine] = found
+    return mean, variance
+
+
+def _truncated(laws: Laws, slope: float, lower: IntArray, upper: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Moments of one tilted law between many limits, by sums from the side where its mass is small."""
+    room = max(laws[0].rate - abs(slope), laws[0].rate * (1 - _STEEP)) if laws[0].power == 1 else 0.0
+    least = 60 / room if room else laws[0].reach(-80) + abs(slope) / laws[0].rate
+    reach = int(min(least, _REACH))
+    if abs(slope) >= laws[0].rate and laws[0].power == 1:
+        reach = max(reach, int(min(_REACH, np.abs(np.where(slope < 0, lower, upper)).max())))
+    z = np.arange(-reach, reach + 1, dtype=np.float64)
+    exponent = slope * z
+    for law in laws:
+        exponent -= law.rate * np.abs(z) ** law.power
+    weights = np.exp(exponent - exponent.max())
+    if slope > 0:
+        weights, z = weights[::-1], z[::-1]
+        lower, upper = -upper, -lower
+    first = np.clip(lower + reach, 0, 2 * reach)
+    beyond = np.clip(upper + reach + 1, 1, 2 * reach + 1)
+    moments = []
+    for power in range(3):
+        sums = np.zeros(2 * reach + 2)
+        sums[:-1] = np.cumsum((weights * z**power)[::-1])[::-1]
+        moments.append(sums[first] - sums[beyond])
+    mass = np.maximum(moments[0], 1e-300)
+    mean = moments[1] / mass
+    return mean, np.maximum(moments[2] / mass - mean * mean, 0.0)
+
+
+def _solve(forest: Forest, nodes: IntArray, theta: FloatArray, total: FloatArray) -> None:
+    """Set θ of some nodes, none above another, so that their sums' means are zero; in place."""
+    owner = np.full(len(forest.parent), -1, dtype=np.int64)
+    owner[nodes] = np.arange(len(nodes))
+    for v in range(len(forest.parent) - 1, -1, -1):
+        if owner[v] < 0 and forest.parent[v] >= 0:
+            owner[v] = owner[forest.parent[v]]
+    below = np.flatnonzero(owner[: len(total)] >= 0)
+    member = owner[below]
+    start = total[below] - theta[nodes][member]
+    low, high, stiff = _limits(forest, nodes, below, member, start)
+
+    def off(guess: FloatArray) -> FloatArray:
+        trial = total.copy()
+        trial[below] = start + guess[member]
+        mean, _ = _moments(forest, trial, below)
+        return np.bincount(member, weights=mean, minlength=len(nodes)) + stiff * guess
+
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        above = off(middle) > 0
+        high = np.where(above, middle, high)
+        low = np.where(above, low, middle)
+    theta[nodes] = (low + high) / 2
+    total[below] = start + theta[nodes][member]
+
+
+def _limits(
+    forest: Forest, nodes: IntArray, below: IntArray, member: IntArray, start: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """How far θ may go either way, and the slope that a Gaussian node adds."""
+    rate = np.array([sum(law.rate for law in forest.laws[i] if law.power == 1) for i in forest.law[below]])
+    gaussian = np.array([any(law.power == 2 for law in forest.laws[i]) for i in forest.law[below]])
+    free = 40.0 + 4 * rate
+    least = np.where((forest.lower[below] <= -FREE) & ~gaussian, -_STEEP * rate, -free) - start
+    most = np.where((forest.upper[below] >= FREE) & ~gaussian, _STEEP * rate, free) - start
+    low, high = np.full(len(nodes), -1e9), np.full(len(nodes), 1e9)
+    np.maximum.at(low, member, least)
+    np.minimum.at(high, member, most)
+    stiff = np.zeros(len(nodes))
+    for at, v in enumerate(nodes.tolist()):
+        if forest.parent[v] == FIXED:
+            continue
+        laws = forest.laws[forest.law[v]]
+        smooth = [law for law in laws if law.power == 2]
+        if smooth:
+            stiff[at] = 1 / sum(2 * law.rate for law in smooth)
+        else:
+            steep = _STEEP * sum(law.rate for law in laws)
+            low[at], high[at] = max(low[at], -steep), min(high[at], steep)
+    return low, high, stiff
+
+
