@@ -1,8 +1,8 @@
 """The request as Python values: the nouns of the public interface, frozen and without a table.
 
 A request in YAML or JSON is read into the same values (`reading.py`), so that everything behind this
-file knows one model. Constructors refuse what can be refused without a domain; the rest is said
-when a request meets one.
+file knows one model. A `Request` refuses all that can be refused without a domain when it is made
+(`values.py`, `checks.py`); the rest is said when it meets one.
 """
 
 from __future__ import annotations
@@ -47,20 +47,31 @@ class Measurement:
 
     query: Query
     law: Law
-    where: str = "measurements"
-    line: int | None = None
+    where: str = field(default="measurements", compare=False)
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell, or a node on every axis that is named, as a file or a list names it.
+
+    `at` has columns (an axis, or a level of a hierarchy) and what stands in them: a label, or the path
+    of a node. `number` is the row of the file (its header is row 1) or the place in the list.
+    """
+
+    at: tuple[tuple[str, Path], ...]
+    weight: int = 1
+    form: str = ""
+    number: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
 class FormsFile:
-    """Integer linear forms from a file (`path`) or, in Python, from a mapping of rows (`rows`).
-
-    `rows`: one (form name, {leaf paths of every axis: weight}) each.
-    """
+    """Integer linear forms from a file (`path`), or written out (`rows`)."""
 
     name: str
     path: FilePath | None = None
-    rows: tuple[tuple[str, tuple[tuple[tuple[Path, ...], int], ...]], ...] = ()
+    rows: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,16 +82,17 @@ class Invariant:
     forms: FormsFile | None = None
     band: int | None = None
     name: str = ""
-    where: str = "invariants"
-    line: int | None = None
+    where: str = field(default="invariants", compare=False)
+    line: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Zeros:
-    """Cells that are zero by logic: nodes of some axes, or a file with one row each."""
+    """Cells that are zero by logic: nodes of some axes (their product), or rows, from a file or not."""
 
     labels: tuple[tuple[str, tuple[Path, ...]], ...] = ()
     path: FilePath | None = None
+    rows: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,8 +105,8 @@ class Bound:
     at_least: int | None = None
     at_most: int | None = None
     name: str = ""
-    where: str = "bounds"
-    line: int | None = None
+    where: str = field(default="bounds", compare=False)
+    line: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -146,7 +158,14 @@ class Request:
     budget: Budget | None = None
     unproven: Literal["refuse", "allow"] = "refuse"
     about: Mapping[str, Any] = field(default_factory=dict)
+    """What the curator says of the release: text, lists and mappings of text."""
     table: TableSpec | None = None
+
+    def __post_init__(self) -> None:
+        from congenial.requests.values import settled
+
+        for name, value in settled(self).items():
+            object.__setattr__(self, name, value)
 
 
 __all__ = [
@@ -160,6 +179,7 @@ __all__ = [
     "Measurement",
     "Promise",
     "Request",
+    "Row",
     "TableSpec",
     "Unit",
     "Zeros",
