@@ -16,8 +16,8 @@ from congenial.errors import Fault, RequestError
 from congenial.problems.structure import FREE, Fact, Forms, Limit, Measured, Structure
 from congenial.requests.model import Bound, FormsFile, Invariant, Measurement, Request, Row, Zeros
 from congenial.requests.rows import RowFaults, place_forms, place_zeros, read_rows
-from congenial.tables.domain import Domain
-from congenial.tables.queries import Groups, Query, partition
+from congenial.tables.domain import Axis, Domain
+from congenial.tables.queries import AtLevel, Every, Groups, Part, Partition, Query, partition
 
 
 def compile_structure(domain: Domain, request: Request) -> Structure:
@@ -69,11 +69,11 @@ class _Compiler:
         if known is not None:
             return Forms(name, item.where, known.count, known.label, known.groups, line=item.line)
         try:
-            cut = partition(self.domain, query, f"{item.where}.query")
+            groups, count = query_groups(self.domain, query, f"{item.where}.query")
         except RequestError as error:
             self.faults += [_lined(fault, item) for fault in error.faults]
             return None
-        forms = Forms(name, item.where, cut.count, cut.label, cut.groups, line=item.line)
+        forms = Forms(name, item.where, count, _Labels(self.domain, query), groups, line=item.line)
         self._known[query] = forms
         return forms
 
@@ -119,6 +119,59 @@ class _Compiler:
                 say.add(None, "there are no rows")
             return say, given.rows
         return say, read_rows(given.path, key == "forms", say)
+
+
+class _Labels:
+    """The names of a query's groups, worked out when the first one is asked for."""
+
+    def __init__(self, domain: Domain, query: Query) -> None:
+        self._made: Partition | tuple[Domain, Query] = (domain, query)
+
+    def __call__(self, group: int) -> str:
+        if isinstance(self._made, tuple):
+            self._made = partition(*self._made)
+        return self._made.label(group)
+
+
+def query_groups(domain: Domain, query: Query, where: str = "query") -> tuple[NDArray[np.int32], int]:
+    """The group of each cell as `Partition.groups` has it, and how many there are; no labels are made.
+
+    **Cost.** A pass over the cells an axis; none where one axis has all the cells.
+    """
+    if query.is_cells:
+        return np.arange(domain.cells, dtype=np.int32), domain.cells
+    parts = dict(query.parts)
+    codes = [_codes(axis, parts.pop(axis.name, None)) for axis in domain.axes]
+    if parts or any(code is None for code in codes):
+        cut = partition(domain, query, where)  # which says what is wrong
+        return cut.groups, cut.count
+    groups, total = np.zeros(1, dtype=np.int32), 1
+    for code, count in (code for code in codes if code is not None):
+        if len(code) == domain.cells:
+            return code, count
+        outside = None if groups.min() >= 0 and code.min() >= 0 else (groups < 0)[:, None] | (code < 0)
+        groups = groups[:, None] * np.int32(count) + code
+        groups = (groups if outside is None else np.where(outside, np.int32(-1), groups)).reshape(-1)
+        total *= count
+    return groups, total
+
+
+def _codes(axis: Axis, part: Part | None) -> tuple[NDArray[np.int32], int] | None:
+    """The group of each leaf of an axis; None where the part is not one of the axis."""
+    if part is None:
+        return np.zeros(axis.size, dtype=np.int32), 1
+    if isinstance(part, Every):
+        return axis.nodes(len(axis.levels) - 1), axis.size
+    if isinstance(part, AtLevel):
+        if part.level not in axis.level_names:
+            return None
+        depth = axis.level_names.index(part.level)
+        return axis.nodes(depth), len(axis.levels[depth].labels)
+    try:
+        cut = partition(Domain((axis,)), Query(((axis.name, part),)))
+    except RequestError:
+        return None
+    return cut.groups, cut.count
 
 
 def _ends(bound: Bound) -> tuple[int, int]:
