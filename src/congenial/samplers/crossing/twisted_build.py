@@ -1,0 +1,299 @@
+"""Build the tables of twisted columns: backward over the columns, all row classes side by side.
+
+What goes into the certificate is gathered on the way: the mass that windows leave out, in units of the
+bound, and the count of roundings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from congenial.samplers.base import FloatArray
+from congenial.samplers.crossing import _twisted_kernels as kernels
+from congenial.samplers.crossing.tables import Unary
+from congenial.samplers.crossing.twisted_bounds import Bounds, Grid, choose_grid, column_bounds
+from congenial.samplers.crossing.twisted_windows import Prefix, Step, Values, make_step, prefixes, scaled
+
+_ULP = 2.0**-53
+_UPWARD = 1 + 1e-9
+_RARE_REMAINDER = 2.0**-9  # remainders beyond these tails have no stored sums
+_STATE = 112.0  # bytes of a state but for its frequencies and stored sums
+_RARE_VALUE = 2.0**-10  # nor have values of z beyond these
+
+
+class InfeasibleError(Exception):
+    """No table satisfies the margins inside the windows."""
+
+
+class TooLargeError(Exception):
+    """The tables would not fit into the memory that was allowed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Missing:
+    """What the windows of one row class leave out, relative to its share of the bound, as log2."""
+
+    log2_windows: float
+    """Laws of cells: what the given windows left out."""
+    log2_remainders: float
+    """Remainders dropped here."""
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """Tables, and what the certificate needs of them."""
+
+    tables: kernels.Tables
+    missing: tuple[Missing, ...]
+    first_chance: float
+    """A lower bound of P(Σ Z = 0) in the first column."""
+    relative_error: float
+
+
+class _Store:
+    """Flat arrays that grow column by column."""
+
+    def __init__(self, classes: int, columns: int, memory: float) -> None:
+        shape = (classes, columns)
+        self.first = np.zeros(shape, dtype=np.int64)
+        self.lowest = np.zeros(shape, dtype=np.int64)
+        self.highest = np.full(shape, -1, dtype=np.int64)
+        self.law_at = np.zeros(shape, dtype=np.int64)
+        self.law_lo = np.zeros(shape, dtype=np.int64)
+        self.law_hi = np.zeros(shape, dtype=np.int64)
+        self.wave_at = np.zeros(shape, dtype=np.int64)
+        self.value: list[FloatArray] = []
+        self.facts: list[FloatArray] = []
+        self.marks: list[NDArray[np.int64]] = []
+        self.waves: list[FloatArray] = []
+        self.sums: list[FloatArray] = []
+        self.guides: list[NDArray[np.int16]] = []
+        self.states = self.waves_stored = self.sums_stored = self.guides_stored = 0
+        self.memory = memory
+
+    @property
+    def used(self) -> float:
+        """Bytes so far."""
+        return _STATE * self.states + 8.0 * (self.waves_stored + self.sums_stored) + 2.0 * self.guides_stored
+
+    def add_values(self, t: int, j: int, lo: int, weights: FloatArray) -> None:
+        """The states of a class at a column."""
+        self.first[t, j], self.lowest[t, j], self.highest[t, j] = self.states, lo, lo + len(weights) - 1
+        self.states += len(weights)
+        self.value.append(weights)
+
+    def add_step(
+        self, t: int, j: int, step: Step, values: FloatArray, bounds: Bounds | None, room: float
+    ) -> None:
+        """Everything of a class at a column that is drawn."""
+        self.add_values(t, j, step.lo, values)
+        facts = np.zeros((len(values), 8))
+        facts[:, kernels.LEFT], facts[:, kernels.RIGHT] = step.left, step.right
+        facts[:, kernels.PEAK] = step.peak
+        if bounds is not None:
+            facts[:, kernels.BOUND], facts[:, kernels.REST] = bounds.bound, bounds.rest
+            facts[:, kernels.UP], facts[:, kernels.DOWN] = bounds.wrap_up, bounds.wrap_down
+            waves = np.hstack([bounds.first.real, bounds.first.imag]).ravel()
+            self.wave_at[t, j] = self.waves_stored
+            self.waves_stored += len(waves)
+            self.waves.append(waves)
+        self.facts.append(facts)
+        self.marks.append(self._marks(step, room))
+
+    def _marks(self, step: Step, room: float) -> NDArray[np.int64]:
+        """Where each state's stored sums lie; -1 where there are none."""
+        marks = np.full((len(step.peak), 5), -1, dtype=np.int64)
+        marks[:, kernels.TOP] = step.top
+        upward, downward = np.cumsum(step.share), np.cumsum(step.share[::-1])
+        a = min(int(np.searchsorted(upward, _RARE_REMAINDER)), step.typical)
+        b = max(len(marks) - int(np.searchsorted(downward, _RARE_REMAINDER)), step.typical + 1)
+        matrix = step.weights(a, b - a)
+        largest = matrix.size + 2 * len(matrix)
+        sums = np.empty(largest)
+        guides = np.empty(2 * kernels.GUIDES * len(matrix), dtype=np.int16)
+        if 4.0 * len(matrix) * kernels.GUIDES > room or matrix.shape[1] >= 1 << 15:
+            return marks
+        matrix = np.ascontiguousarray(matrix)
+        ends = kernels.pack_states(matrix, step.top[a:b], _RARE_VALUE, sums, marks[a:b], guides, 0, 0)
+        if 8.0 * ends[0] + 2.0 * ends[1] > room:
+            marks[:, 1:] = -1
+            return marks
+        marks[a:b, kernels.AT] += self.sums_stored
+        marks[a:b, kernels.GUIDE] += self.guides_stored
+        self.sums.append(sums[: ends[0]].copy())
+        self.guides.append(guides)
+        self.sums_stored += ends[0]
+        self.guides_stored += ends[1]
+        return marks
+
+
+class _Lane:
+    """One row class on its way back: the values of the columns done, and the mass lost."""
+
+    def __init__(self, laws: Sequence[Unary], log2_prefix: float) -> None:
+        self.laws = laws
+        self.prefixes = prefixes(laws, log2_prefix)
+        self.windows: list[tuple[float, int]] = []
+        self.remainders: list[tuple[float, int]] = []
+        self.after: Values = Values(0, np.ones(1), 0)
+
+    def finish_last(self, log2_mass: float) -> None:
+        """The last column: V = φ, on the remainders that matter."""
+        law, prefix = self.laws[-1], self.prefixes[-1]
+        nothing = Values(0, np.ones(1), 0)
+        step = make_step(law, nothing, prefix, log2_mass)
+        if step is None:
+            raise InfeasibleError
+        self.remainders.append((step.dropped, 0))
+        self.windows.append((law.trimmed, 0))
+        self.after = scaled(step.lo, law.weights[step.lo - law.lo :][: len(step.peak)], 0)
+
+    def step(self, j: int, log2_mass: float) -> Step:
+        """Column j; the masses that it loses are noted."""
+        law = self.laws[j]
+        step = make_step(law, self.after, self.prefixes[j], log2_mass)
+        if step is None:
+            raise InfeasibleError
+        self.remainders.append((step.dropped, self.after.exponent))
+        self.windows.append((law.trimmed * float(self.after.weights.max()), self.after.exponent))
+        return step
+
+    def missing(self, whole: float) -> Missing:
+        """Relative to `whole`, M_1(0) in the units of the second column's values."""
+        slip = sum(law.trimmed for law in self.laws)
+        found = []
+        for parts in (self.windows, self.remainders):
+            logs = [math.log2(m) + e for m, e in parts if m > 0]
+            top = max(logs, default=-math.inf)
+            total = -math.inf if top == -math.inf else top + math.log2(sum(2.0 ** (v - top) for v in logs))
+            found.append(total - math.log2(whole) - self.after.exponent + 2 * slip + 1e-6)
+        return Missing(*found)
+
+
+def build(
+    laws: Sequence[Sequence[Unary]],
+    row_class: NDArray[np.int64],
+    place: NDArray[np.int64],
+    log2_mass: float,
+    memory: float,
+) -> Built:
+    """Tables for rows of the given classes; `laws` by class and column, tilted and in order.
+
+    **Exactness.** Each window of remainders leaves out at most 2^log2_mass of its own mass; what that
+    comes to is in `missing`. Sums and products of positive numbers only, but for the characteristic
+    functions, which decide nothing alone.
+    **Cost.** Remainders × window of a cell, and a Fourier transform a remainder, a class and column.
+    """
+    counts = np.bincount(row_class).astype(np.int64)
+    columns = len(laws[0])
+    lanes = [_Lane(row, log2_mass - 16) for row in laws]
+    store = _Store(len(laws), columns, memory)
+    grids: dict[int, Grid] = {}
+    error = 0.0
+    for t, lane in enumerate(lanes):
+        lane.finish_last(log2_mass)
+        store.add_values(t, columns - 1, lane.after.lo, lane.after.weights)
+        store.facts.append(np.zeros((len(lane.after.weights), 8)))
+        store.marks.append(np.full((len(lane.after.weights), 5), -1, dtype=np.int64))
+    steps: list[Step] = []
+    for j in range(columns - 2, -1, -1):
+        steps = [lane.step(j, log2_mass) for lane in lanes]
+        error += _column_error(steps, counts)
+        grid = choose_grid(steps, counts) if j else None
+        for t, (lane, step) in enumerate(zip(lanes, steps, strict=True)):
+            room = (memory - store.used) / (j * len(lanes) + len(lanes) - t)
+            room -= len(step.peak) * (_STATE + 16.0 * (grid.kept if grid else 0))
+            if store.used > memory:
+                raise TooLargeError
+            bounds = column_bounds(step, grid, t) if grid else None
+            values = step.total * bounds.bound if bounds else np.ones(1)
+            if j:
+                lane.after = scaled(step.lo, values, step.after.exponent)
+                values = lane.after.weights
+            store.add_step(t, j, step, values, bounds, room)
+        if grid:
+            grids[j] = grid
+    for n, row in zip(counts, laws, strict=True):
+        error += float(n) * sum(law.relative_error for law in row)
+    _place_laws(store, laws)
+    missing = tuple(lane.missing(float(step.total[0])) for lane, step in zip(lanes, steps, strict=True))
+    tables = _tables(store, laws, row_class, place, grids)
+    return Built(tables, missing, _first_chance(steps, counts), 2 * error)
+
+
+def _column_error(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
+    """How far rounding moves |ln| of the chance of one column: see docs/explanation/twisted-columns.md."""
+    rows = int(counts.sum())
+    picks = sum(float(n) * 6 * (step.spread + 2) for n, step in zip(counts, steps, strict=True))
+    sums = sum(float(n) * (len(step.law.weights) + 4) for n, step in zip(counts, steps, strict=True))
+    return (2 * picks + sums + 8 * rows + 8) * _ULP
+
+
+def convolution_error(tables: kernels.Tables) -> float:
+    """The relative rounding of p / ΠH by any way of adding positive numbers, at most."""
+    widths = (tables.law_hi - tables.law_lo + 5)[tables.row_class]
+    return float(widths.sum(axis=0).max() + 2 * tables.rows + 8) * _ULP
+
+
+def _place_laws(store: _Store, laws: Sequence[Sequence[Unary]]) -> None:
+    at = 0
+    for t, row in enumerate(laws):
+        for j, law in enumerate(row):
+            store.law_at[t, j], store.law_lo[t, j], store.law_hi[t, j] = at, law.lo, law.hi
+            at += len(law.weights)
+
+
+def _first_chance(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
+    """P(Σ Z = 0) in the first column; tails are dropped, so it is a lower bound."""
+    law, lo = np.ones(1), 0
+    for step, n in zip(steps, counts, strict=True):
+        one = step.weights(0, 1)[0] / step.total[0]
+        for _ in range(int(n)):
+            law = np.convolve(law, one)
+            lo += step.law.lo
+            inside = np.flatnonzero(law > 1e-14)
+            law, lo = law[inside[0] : inside[-1] + 1], lo + int(inside[0])
+    chance = float(law[-lo]) if 0 <= -lo < len(law) else 0.0
+    return chance / _UPWARD
+
+
+def _tables(
+    store: _Store,
+    laws: Sequence[Sequence[Unary]],
+    row_class: NDArray[np.int64],
+    place: NDArray[np.int64],
+    grids: dict[int, Grid],
+) -> kernels.Tables:
+    columns = len(laws[0])
+    inner = [grids.get(j) for j in range(columns)]
+    return kernels.Tables(
+        rows=len(row_class),
+        columns=columns,
+        row_class=row_class,
+        place=place,
+        first=store.first,
+        lowest=store.lowest,
+        highest=store.highest,
+        law=np.concatenate([law.weights for row in laws for law in row]),
+        law_at=store.law_at,
+        law_lo=store.law_lo,
+        law_hi=store.law_hi,
+        value=np.concatenate(store.value),
+        facts=np.concatenate(store.facts),
+        marks=np.concatenate(store.marks),
+        waves=np.concatenate([*store.waves, np.zeros(1)]),
+        wave_at=store.wave_at,
+        kept=np.array([g.kept if g else 0 for g in inner], dtype=np.int64),
+        period=np.array([g.period if g else 1 for g in inner], dtype=np.int64),
+        slack=np.array([g.slack if g else 0.0 for g in inner]),
+        sums=np.concatenate([*store.sums, np.zeros(1)]),
+        guides=np.concatenate([*store.guides, np.zeros(1, dtype=np.int16)]),
+    )
+
+
+__all__ = ["Built", "InfeasibleError", "Missing", "Prefix", "TooLargeError", "build", "convolution_error"]
