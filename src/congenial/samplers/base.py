@@ -65,6 +65,9 @@ class Source(Protocol):
     def categorical(self, weights: FloatArray) -> int:
         """An index with probability proportional to positive `weights`, to their relative accuracy."""
 
+    def uniform(self) -> float:
+        """A uniform on (0, 1] with at least 53 significant bits however small it is."""
+
     def tabled(self, table: "IntegerTable") -> int:
         """An index from a table of integer weights that sum to 2^128, exactly."""
 
