@@ -206,8 +206,16 @@ class Cut:
 
     axis: Axis
     group: NDArray[np.int32]
-    labels: tuple[Path, ...]
+    count: int
     columns: tuple[str, ...]
+    named: tuple[Path, ...] | None = None
+    """The groups' own names; without them the groups are the nodes of a level."""
+
+    @cached_property
+    def labels(self) -> tuple[Path, ...]:
+        if self.named is not None:
+            return self.named
+        return tuple(self.axis.paths(len(self.columns) - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +229,7 @@ class Partition:
     count: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(len(cut.labels) for cut in self.cuts))
+        object.__setattr__(self, "shape", tuple(cut.count for cut in self.cuts))
         object.__setattr__(self, "count", prod(self.shape))
 
     @cached_property
@@ -263,6 +271,8 @@ class Partition:
 
     def sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The sum of each group. `counts` is flat, in the order of cells."""
+        if self.query.is_cells:
+            return counts.copy()
         inside = self.groups >= 0
         found = np.zeros(self.count, dtype=np.int64)
         np.add.at(found, self.groups[inside], counts[inside])
@@ -297,7 +307,7 @@ def _every(axis: Axis) -> Cut:
 
 
 def _level(axis: Axis, depth: int) -> Cut:
-    return Cut(axis, axis.nodes(depth), tuple(axis.paths(depth)), axis.level_names[: depth + 1])
+    return Cut(axis, axis.nodes(depth), len(axis.levels[depth].labels), axis.level_names[: depth + 1])
 
 
 def _cut(axis: Axis, part: Part, where: str, faults: list[Fault]) -> Cut | None:
@@ -333,7 +343,8 @@ def _grouped(axis: Axis, part: Groups, where: str, faults: list[Fault]) -> Cut |
             group[leaves] = at
     if len(faults) > before:
         return None
-    return Cut(axis, group, tuple((name,) for name, _ in part.groups), (axis.name,))
+    names = tuple((name,) for name, _ in part.groups)
+    return Cut(axis, group, len(names), (axis.name,), names)
 
 
 def _unknown_label(axis: Axis, path: Path, where: str) -> Fault:

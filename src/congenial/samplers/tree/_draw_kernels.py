@@ -55,10 +55,36 @@ def program(starts, children, label, message, left, right, members, leaves):
     return table[:count], into[:count], one[:count], two[:count], slots
 
 
+HEAD = 5
+"""Entries before a kept row: lowest value, length, place of the largest, mass before it, all mass."""
+
+
 @njit(cache=True, inline="always")
-def _row(pool, start, low, size, a, b, s, out):
+def _largest(values, n):
+    """The first place of the largest of n values, by four running maxima."""
+    m0 = m1 = m2 = m3 = values[0]
+    i = 0
+    while i + 4 <= n:
+        m0 = values[i] if values[i] > m0 else m0
+        m1 = values[i + 1] if values[i + 1] > m1 else m1
+        m2 = values[i + 2] if values[i + 2] > m2 else m2
+        m3 = values[i + 3] if values[i + 3] > m3 else m3
+        i += 4
+    while i < n:
+        m0 = values[i] if values[i] > m0 else m0
+        i += 1
+    m0 = max(max(m0, m1), max(m2, m3))
+    i = 0
+    while values[i] != m0:
+        i += 1
+    return i
+
+
+@njit(cache=True, inline="always")
+def _row(pool, start, low, size, a, b, s, cut, out):
     """Cumulate the weights a[i]·b[s-i] from both ends towards the largest, into `out`.
 
+    Ends where the (unimodal) weights are below `cut` of the largest are left out.
     Returns (lowest i, how many, place of the largest, mass before it, all mass).
     """
     first = max(low[a], s - (low[b] + size[b] - 1))
@@ -66,38 +92,78 @@ def _row(pool, start, low, size, a, b, s, out):
     n = last - first + 1
     at_a = start[a] + first - low[a]
     at_b = start[b] + s - first - low[b]
+    ahead = pool[at_a : at_a + n]
+    behind = pool[at_b - n + 1 : at_b + 1]
     for i in range(n):
-        out[i] = pool[at_a + i] * pool[at_b - i]
-    top = 0
-    for i in range(1, n):
-        if out[i] > out[top]:
-            top = i
+        out[i] = ahead[i] * behind[n - 1 - i]
+    top = _largest(out, n)
+    least = cut * out[top]
+    begin, high = 0, top
+    while begin < high:
+        middle = (begin + high) // 2
+        if out[middle] < least:
+            begin = middle + 1
+        else:
+            high = middle
+    low_end, end = top, n - 1
+    while low_end < end:
+        middle = (low_end + end + 1) // 2
+        if out[middle] < least:
+            end = middle - 1
+        else:
+            low_end = middle
     before, after = 0.0, 0.0
-    for i in range(top):
+    i, j = begin, end
+    while i < top and j >= top:
+        before += out[i]
+        after += out[j]
+        out[i] = before
+        out[j] = after
+        i += 1
+        j -= 1
+    while i < top:
         before += out[i]
         out[i] = before
-    for i in range(n - 1, top - 1, -1):
-        after += out[i]
-        out[i] = after
-    return first, n, top, before, before + after
+        i += 1
+    while j >= top:
+        after += out[j]
+        out[j] = after
+        j -= 1
+    return first + begin, begin, end + 1 - begin, top - begin, before, before + after
 
 
 @njit(cache=True, inline="always")
-def _pick(words, at, row, n, top, before, total):
-    """The index that the words choose in a row made by `_row`; (index, cursor)."""
+def _pick(words, at, row, offset, n, top, before, total):
+    """The index that the words choose in a row made by `_row`, which begins at `offset`; (index, cursor)."""
     u, at = uniform(words, at)
     target = u * total
     if target < before:
-        i = top - 1
-        while i > 0 and row[i - 1] >= target:
+        i = offset + top - 1
+        while i > offset and row[i - 1] >= target:
             i -= 1
-        return i, at
+        return i - offset, at
     v, at = uniform(words, at)
-    target = v * row[top]
-    i = top
-    while i < n - 1 and row[i + 1] >= target:
+    i = offset + top
+    target = v * row[i]
+    last = offset + n - 1
+    while i < last and row[i + 1] >= target:
         i += 1
-    return i, at
+    return i - offset, at
+
+
+@njit(cache=True)
+def _free(words, at, pool, begin, n, scratch):
+    """An index from a whole table."""
+    row = pool[begin : begin + n]
+    top = _largest(row, n)
+    before, after = 0.0, 0.0
+    for i in range(top):
+        before += row[i]
+        scratch[i] = before
+    for i in range(n - 1, top - 1, -1):
+        after += row[i]
+        scratch[i] = after
+    return _pick(words, at, scratch, 0, n, top, before, before + after)
 
 
 @njit(cache=True)
@@ -119,41 +185,30 @@ def fill(
     free_slot,
     joined_slot,
     cells,
+    watched,
+    watched_low,
+    watched_high,
+    cut,
     value,
     scratch,
     row_base,
     row_at,
-    row_head,
-    row_mass,
     rows,
     room,
 ):
     """Draw rows of `out`; (draws finished, words they used).
 
-    `given` has the values of joined roots, one row a draw. Rows of weights that a table has been asked
-    for are kept where `row_base` says so, as long as `rows` has room (`room[0]` is what it used,
-    `room[1]` the number of rows).
+    `given` has the values of joined roots, one row a draw. Leaves in `watched` must end between their
+    limits, or the draw begins again. A row of weights that a table has been asked for is kept where
+    `row_base` says so, as long as `rows` has room (`room[0]` is what it used).
     """
-    at, used = 0, 0
-    for d in range(out.shape[0]):
+    at, used, d = 0, 0, 0
+    while d < out.shape[0]:
         for j in range(joined_slot.size):
             value[joined_slot[j]] = given[d, j]
         for j in range(free_table.size):
             t = free_table[j]
-            n = size[t]
-            row = pool[start[t] : start[t] + n]
-            top = 0
-            for i in range(1, n):
-                if row[i] > row[top]:
-                    top = i
-            before, after = 0.0, 0.0
-            for i in range(top):
-                before += row[i]
-                scratch[i] = before
-            for i in range(n - 1, top - 1, -1):
-                after += row[i]
-                scratch[i] = after
-            i, at = _pick(words, at, scratch, n, top, before, before + after)
+            i, at = _free(words, at, pool, start[t], size[t], scratch)
             value[free_slot[j]] = low[t] + i
             if at > words.size:
                 return d, used
@@ -162,38 +217,38 @@ def fill(
             s = value[into[k]]
             a, b = left[t], right[t]
             base = row_base[t]
-            place = np.int64(-1)
-            if base >= 0:
-                place = base + s - low[a] - low[b]
-                kept = row_at[place]
-                if kept >= 0:
-                    begin = row_head[kept, 0]
-                    n, top = row_head[kept, 2], row_head[kept, 3]
-                    i, at = _pick(
-                        words, at, rows[begin : begin + n], n, top, row_mass[kept, 0], row_mass[kept, 1]
-                    )
-                    x = row_head[kept, 1] + i
-                    value[one[k]] = x
-                    value[two[k]] = s - x
-                    if at > words.size:
-                        return d, used
-                    continue
-            first, n, top, before, total = _row(pool, start, low, size, a, b, s, scratch)
-            if place >= 0 and room[0] + n <= rows.size and room[1] < row_head.shape[0]:
-                kept, begin = room[1], room[0]
-                rows[begin : begin + n] = scratch[:n]
-                row_head[kept, 0], row_head[kept, 1], row_head[kept, 2] = begin, first, n
-                row_head[kept, 3] = top
-                row_mass[kept, 0], row_mass[kept, 1] = before, total
-                row_at[place] = kept
-                room[0] += n
-                room[1] += 1
-            i, at = _pick(words, at, scratch, n, top, before, total)
-            value[one[k]] = first + i
-            value[two[k]] = s - first - i
+            place = base + s - low[a] - low[b]
+            if base >= 0 and row_at[place] >= 0:
+                begin = row_at[place]
+                n, top = np.int64(rows[begin + 1]), np.int64(rows[begin + 2])
+                i, at = _pick(words, at, rows, begin + HEAD, n, top, rows[begin + 3], rows[begin + 4])
+                x = np.int64(rows[begin]) + i
+            else:
+                first, offset, n, top, before, total = _row(
+                    pool, start, low, size, a, b, s, cut, scratch
+                )
+                i, at = _pick(words, at, scratch, offset, n, top, before, total)
+                x = first + i
+                begin = room[0]
+                if base >= 0 and begin + HEAD + n <= rows.size:
+                    rows[begin], rows[begin + 1], rows[begin + 2] = first, n, top
+                    rows[begin + 3], rows[begin + 4] = before, total
+                    rows[begin + HEAD : begin + HEAD + n] = scratch[offset : offset + n]
+                    row_at[place] = begin
+                    room[0] = begin + HEAD + n
+            value[one[k]] = x
+            value[two[k]] = s - x
             if at > words.size:
                 return d, used
-        for j in range(cells.size):
-            out[d, cells[j]] = value[j]
-        used = at
-    return out.shape[0], used
+        kept = True
+        for j in range(watched.size):
+            x = value[watched[j]]
+            if x < watched_low[j] or x > watched_high[j]:
+                kept = False
+                break
+        if kept:
+            for j in range(cells.size):
+                out[d, cells[j]] = value[j]
+            used = at
+            d += 1
+    return d, used

@@ -19,8 +19,11 @@ from congenial.samplers.tree import _grow_kernels as kernels
 from congenial.samplers.tree.tables import TooWideError, Window, window
 from congenial.samplers.tree.tilts import tilts
 
-_GUARD = 24
+_GUARD = 12
 """Bits by which windows are wider than an even share of the allowance, for what conditioning multiplies."""
+
+_ASIDE = -20
+"""log2 of the chance, each leaf by itself, that limits which were set aside are broken in a draw."""
 
 _ROUND = 2.0**-53
 
@@ -36,7 +39,8 @@ class Grown:
     Table t holds `size[t]` weights in `pool` from `start[t]` on, for the values from `low[t]`; it is the
     convolution of the tables `left[t]` and `right[t]`, or a leaf's law (-1). `label` is the class of each
     node and `message` the table of each class. `missing` bounds the total variation of everything that
-    hangs under fixed and open roots; `root_missing` of each root.
+    hangs under fixed and open roots. `watched` are leaves whose limits were set aside: a draw that breaks
+    one begins again.
     """
 
     forest: Forest
@@ -55,6 +59,9 @@ class Grown:
     message: IntArray
     missing: float
     leaf_rounding: float
+    watched: IntArray
+    watched_low: IntArray
+    watched_high: IntArray
 
     def table(self, t: int) -> FloatArray:
         return self.pool[self.start[t] : self.start[t] + self.size[t]]
@@ -88,7 +95,7 @@ def grow_forest(forest: Forest, log2_allowance: float, memory: float) -> Grown:
 def _grow(forest: Forest, theta: FloatArray, total: FloatArray, cut: float, memory: float) -> Grown:
     starts, children = classes.children_of(forest.parent)
     leaves = len(forest.cells)
-    leaf_class, leaf_first, leaf_tables = _leaves(forest, total, cut)
+    leaf_class, leaf_first, leaf_tables, watched = _leaves(forest, total, cut)
     trait, factor_of, factors, first_of_trait = _traits(forest, theta, cut, leaf_tables, leaf_class)
     label, first = classes.classify(starts, children, leaf_class, len(leaf_first), trait)
     bag_start, bag_class, bag_count = classes.bags(starts, children, label, first)
@@ -136,6 +143,9 @@ def _grow(forest: Forest, theta: FloatArray, total: FloatArray, cut: float, memo
         message,
         float(error[message[label[counted]]].sum()),
         rounding,
+        watched,
+        forest.lower[watched],
+        forest.upper[watched],
     )
 
 
@@ -147,8 +157,14 @@ def _packed(lows: list[int], weights: list[FloatArray]) -> tuple[IntArray, IntAr
     return starts, np.array(lows, dtype=np.int64), together
 
 
-def _leaves(forest: Forest, total: FloatArray, cut: float) -> tuple[IntArray, IntArray, list[Window]]:
-    """(class of each leaf, first leaf of each class, normalised law of each class)."""
+def _leaves(
+    forest: Forest, total: FloatArray, cut: float
+) -> tuple[IntArray, IntArray, list[Window], IntArray]:
+    """(class of each leaf, first leaf of each class, normalised law of each class, leaves to watch).
+
+    Limits so far out that a draw hardly ever meets one are set aside, so that more leaves are alike.
+    Not under joined roots, whose values would have to be drawn again too.
+    """
     leaves = len(forest.cells)
     law = forest.law[:leaves]
     lower, upper = forest.lower[:leaves], forest.upper[:leaves]
@@ -160,13 +176,21 @@ def _leaves(forest: Forest, total: FloatArray, cut: float) -> tuple[IntArray, In
     pair_class, pair_first = classes.distinct(np.stack([law, tilt_class], axis=1))
     wide: list[Window | None] = []
     ends = np.empty((len(pair_first), 2), dtype=np.int64)
+    seldom = np.empty((len(pair_first), 2), dtype=np.int64)
     for at, leaf in enumerate(pair_first.tolist()):
         laws, tilt = forest.laws[law[leaf]], float(total[leaf])
         base = _unlimited(laws, tilt, cut)
         wide.append(base)
         ends[at] = (-FREE, FREE) if base is None else (base.low, base.low + len(base.weights) - 1)
-    lower = np.maximum(lower, ends[pair_class, 0])
-    upper = np.minimum(upper, ends[pair_class, 1])
+        seldom[at] = ends[at] if base is None else _seldom(base, _ASIDE - np.log2(leaves))
+    aside_low = (lower > ends[pair_class, 0]) & (lower <= seldom[pair_class, 0])
+    aside_high = (upper < ends[pair_class, 1]) & (upper >= seldom[pair_class, 1])
+    if (forest.parent[forest.roots] == JOINED).any():
+        alone = forest.parent[forest.root_of()[:leaves]] != JOINED
+        aside_low &= alone
+        aside_high &= alone
+    lower = np.where(aside_low, ends[pair_class, 0], np.maximum(lower, ends[pair_class, 0]))
+    upper = np.where(aside_high, ends[pair_class, 1], np.minimum(upper, ends[pair_class, 1]))
     label, first = classes.distinct(np.stack([pair_class, lower, upper], axis=1))
     found = []
     for leaf in first.tolist():
@@ -180,7 +204,16 @@ def _leaves(forest: Forest, total: FloatArray, cut: float) -> tuple[IntArray, In
             weights = base.weights[lo - base.low : hi - base.low + 1]
         mass = float(weights.sum())
         found.append(Window(low, weights / mass, tail / mass))
-    return label, first, found
+    return label, first, found, np.flatnonzero(aside_low | aside_high)
+
+
+def _seldom(base: Window, log2_mass: float) -> tuple[int, int]:
+    """The values beyond which a law has at most 2^log2_mass of its mass, on either side."""
+    sums = np.cumsum(base.weights)
+    mass = 2.0**log2_mass * sums[-1]
+    low = base.low + int(np.searchsorted(sums, mass))
+    back = np.cumsum(base.weights[::-1])
+    return low, base.low + len(base.weights) - 1 - int(np.searchsorted(back, mass))
 
 
 def _unlimited(laws: tuple[object, ...], tilt: float, cut: float) -> Window | None:

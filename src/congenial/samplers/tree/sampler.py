@@ -48,30 +48,44 @@ class TreeDraws:
     width: int
     free_slots: IntArray
     joined_slots: IntArray
-    _kept: tuple[IntArray, ...] = field(repr=False)
-    _masses: FloatArray = field(repr=False)
-    _rows: FloatArray = field(repr=False)
+    cut: float
+    _kept: tuple[IntArray, IntArray, FloatArray, IntArray] = field(repr=False)
 
     def draw_given(self, source: Source, given: IntArray) -> IntArray:
         """One draw by the plain twin; `given` has the values of the joined roots, in their order."""
         g = self.grown
-        value = np.zeros(self.splits.slots, dtype=np.int64)
-        value[self.joined_slots] = given
-        for slot in self.free_slots.tolist():
-            t = int(g.message[g.label[slot]])
-            value[slot] = g.low[t] + source.categorical(g.table(t))
-        s = self.splits
-        for t, into, one, two in zip(s.table, s.into, s.one, s.two, strict=True):
-            a, b, total = int(g.left[t]), int(g.right[t]), int(value[into])
-            first = max(int(g.low[a]), total - int(g.low[b] + g.size[b] - 1))
-            last = min(int(g.low[a] + g.size[a] - 1), total - int(g.low[b]))
-            weights_a = g.table(a)[first - g.low[a] : last - g.low[a] + 1]
-            weights_b = g.table(b)[total - last - g.low[b] : total - first - g.low[b] + 1][::-1]
-            value[one] = first + source.categorical(weights_a * weights_b)
-            value[two] = total - value[one]
+        while True:
+            value = np.zeros(self.splits.slots, dtype=np.int64)
+            value[self.joined_slots] = given
+            for slot in self.free_slots.tolist():
+                t = int(g.message[g.label[slot]])
+                value[slot] = g.low[t] + source.categorical(g.table(t))
+            s = self.splits
+            for t, into, one, two in zip(s.table, s.into, s.one, s.two, strict=True):
+                first, weights = self.split_weights(int(t), int(value[into]))
+                value[one] = first + source.categorical(weights)
+                value[two] = value[into] - value[one]
+            x = value[g.watched]
+            if ((g.watched_low <= x) & (x <= g.watched_high)).all():
+                break
         out = np.zeros(self.width, dtype=np.int64)
         out[g.forest.cells] = value[: len(g.forest.cells)]
         return out
+
+    def split_weights(self, t: int, total: int) -> tuple[int, FloatArray]:
+        """(lowest left part, weights of it and the following ones) where table t's value is `total`."""
+        g = self.grown
+        a, b = int(g.left[t]), int(g.right[t])
+        first = max(int(g.low[a]), total - int(g.low[b] + g.size[b] - 1))
+        last = min(int(g.low[a] + g.size[a] - 1), total - int(g.low[b]))
+        ahead = g.table(a)[first - g.low[a] : last - g.low[a] + 1]
+        behind = g.table(b)[total - last - g.low[b] : total - first - g.low[b] + 1][::-1]
+        weights = ahead * behind
+        top = int(np.argmax(weights))
+        least = self.cut * weights[top]
+        begin = int(np.searchsorted(weights[: top + 1], least))
+        end = len(weights) - int(np.searchsorted(weights[top:][::-1], least))
+        return first + begin, weights[begin:end]
 
     def draw(self, source: Source) -> IntArray:
         """One draw by the plain twin, of a forest without joined roots."""
@@ -80,7 +94,6 @@ class TreeDraws:
     def fill_given(self, words: Words, out: IntArray, given: IntArray) -> Filled:
         """Rows of `out` by the kernel, given one row a draw of the joined roots' values."""
         g, s = self.grown, self.splits
-        row_base, row_at, row_head, room = self._kept
         done, used = kernels.fill(
             words,
             out,
@@ -99,14 +112,13 @@ class TreeDraws:
             self.free_slots,
             self.joined_slots,
             g.forest.cells,
-            np.empty(s.slots, dtype=np.int64),
+            g.watched,
+            g.watched_low,
+            g.watched_high,
+            self.cut,
+            np.zeros(s.slots, dtype=np.int64),  # fixed roots stay zero
             np.empty(int(g.size.max(initial=1))),
-            row_base,
-            row_at,
-            row_head,
-            self._masses,
-            self._rows,
-            room,
+            *self._kept,
         )
         return Filled(done, used)
 
@@ -115,7 +127,7 @@ class TreeDraws:
         return self.fill_given(words, out, np.empty((len(out), 0), dtype=np.int64))
 
 
-def ready(grown: Grown, width: int) -> TreeDraws:
+def ready(grown: Grown, width: int, log2_allowance: float) -> TreeDraws:
     """The program and the certificate of a grown forest; `width` is the number of cells of a row."""
     g = grown
     splits = Splits(
@@ -132,37 +144,40 @@ def ready(grown: Grown, width: int) -> TreeDraws:
     rounding = g.leaf_rounding + _ROUND * float(
         (used[joint] * (5.0 * shorter + 12.0)).sum() + (5.0 * free_sizes + 8.0).sum()
     )
+    # every split leaves out at most `cut` of its largest weight, a window's length of times
+    cut = 2.0 ** np.floor(log2_allowance - 2 - np.log2(max(1.0, float((used[joint] * shorter).sum()))))
+    missing = g.missing + cut * float((used[joint] * shorter).sum())
     certificate = Certificate(
         "exact",
         relative_error=rounding,
-        tail_log2=float(np.log2(g.missing)) if g.missing > 0 else float("-inf"),
+        tail_log2=float(np.log2(missing)),
         how="tree",
     )
     return TreeDraws(
-        g, splits, certificate, width, free, np.flatnonzero(parent == JOINED), *_cache(g, joint, used)
+        g,
+        splits,
+        certificate,
+        width,
+        free,
+        np.flatnonzero(parent == JOINED),
+        float(cut),
+        _cache(g, joint, used),
     )
 
 
-def _cache(g: Grown, joint: IntArray, used: IntArray) -> tuple[tuple[IntArray, ...], FloatArray, FloatArray]:
-    """Room for split rows, given to the tables that a draw asks most often."""
+def _cache(g: Grown, joint: IntArray, used: IntArray) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
+    """Room for split rows, given to the tables that a draw asks most often.
+
+    (first place of each table's sums or -1, where each sum's row begins or -1, the rows, room used).
+    """
     sums = g.size[g.left[joint]] + g.size[g.right[joint]] - 1
-    shorter = np.minimum(g.size[g.left[joint]], g.size[g.right[joint]])
+    likely = np.minimum(sums, 400) * np.minimum(g.size[g.left[joint]], g.size[g.right[joint]])
     order = np.argsort(-used[joint], kind="stable")
-    cost = np.cumsum((8.0 * shorter * np.minimum(sums, g.size[joint]))[order])
-    allowed = order[: max(1, int(np.searchsorted(cost, 4 * _KEPT)))] if len(order) else order
+    many = int(np.searchsorted(np.cumsum(8.0 * likely[order]), 4 * _KEPT))
+    allowed = order[: max(many, 1)]
     row_base = np.full(len(g.size), -1, dtype=np.int64)
     ends = np.cumsum(sums[allowed])
     row_base[joint[allowed]] = ends - sums[allowed]
-    rows = int(ends[-1]) if len(ends) else 0
-    many = min(rows, _KEPT // 256)
-    entries = int(min(_KEPT // 8, float((shorter[allowed] * sums[allowed]).sum())))
-    return (
-        (
-            row_base,
-            np.full(rows, -1, dtype=np.int64),
-            np.empty((many, 4), dtype=np.int64),
-            np.zeros(2, dtype=np.int64),
-        ),
-        np.empty((many, 2)),
-        np.empty(entries),
-    )
+    places = int(ends[-1]) if len(ends) else 0
+    entries = int(min(_KEPT // 8, float(((likely / np.minimum(sums, 400) + 5) * sums)[allowed].sum())))
+    return row_base, np.full(places, -1, dtype=np.int64), np.empty(entries), np.zeros(1, dtype=np.int64)
