@@ -47,7 +47,7 @@ class Release:
 
     def files(self) -> dict[str, bytes]:
         """The files of the bundle; the same bytes for the same release."""
-        table = columns.arrow(self.table.domain, self.table.counts)
+        table = self.table.to_arrow()
         made = {PARQUET: columns.parquet_bytes(table), CSV: columns.csv_bytes(table)}
         return made | {MANIFEST: manifest.to_bytes(manifest.sealed(self.manifest, made))}
 

@@ -7,27 +7,20 @@ way: the labels in the order in which they are first seen make the domain again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from congenial.errors import Fault, RequestError, SourceError
 from congenial.tables.domain import Axis, Domain
+from congenial.tables.long import long_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 COUNT = "count"
 DRAW = "draw"
-
-
-class Column(NamedTuple):
-    """A column of labels: its name, the labels, and for each cell the place of its label."""
-
-    name: str
-    labels: tuple[str, ...]
-    codes: NDArray[np.int32]
 
 
 def names(domain: Domain) -> tuple[str, ...]:
@@ -47,44 +40,13 @@ def names(domain: Domain) -> tuple[str, ...]:
     return found
 
 
-def columns(domain: Domain) -> list[Column]:
-    """The label columns of a domain."""
-    names(domain)
-    made = []
-    for at, axis in enumerate(domain.axes):
-        shape = [1] * len(domain.axes)
-        shape[at] = axis.size
-        for depth, level in enumerate(axis.levels):
-            nodes = np.broadcast_to(axis.nodes(depth).reshape(shape), domain.shape)
-            made.append(Column(level.name, level.labels, np.ascontiguousarray(nodes).reshape(-1)))
-    return made
-
-
-def arrow(domain: Domain, counts: NDArray[np.int64]) -> pa.Table:
-    """Labels and counts as an Arrow table; labels stay dictionary-encoded."""
-    import pyarrow as pa
-
-    found = columns(domain)
-    texts = [pa.array(column.labels, pa.string()) for column in found]
-    arrays = [pa.DictionaryArray.from_arrays(c.codes, text) for c, text in zip(found, texts, strict=True)]
-    return pa.table([*arrays, pa.array(counts)], names=[*(c.name for c in found), COUNT])
-
-
-def plain(table: pa.Table) -> pa.Table:
-    """The same table with labels as plain text, as files carry them."""
-    import pyarrow as pa
-
-    text = [pa.string() if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
-    return table.cast(pa.schema(list(zip(table.column_names, text, strict=True))))
-
-
 def parquet_bytes(table: pa.Table) -> bytes:
     """A Parquet file; the same bytes for the same table and library."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     out = pa.BufferOutputStream()
-    pq.write_table(plain(table), out, compression="zstd")
+    pq.write_table(table, out, compression="zstd")
     return bytes(out.getvalue())
 
 
@@ -95,12 +57,12 @@ def csv_bytes(table: pa.Table, *, header: bool = True) -> bytes:
 
     fields = []
     for column in table.columns:
-        whole = column.combine_chunks()
-        if isinstance(whole, pa.DictionaryArray):
-            labels = pa.array([_quoted(label) for label in whole.dictionary.to_pylist()], pa.large_string())
-            fields.append(labels.take(whole.indices))
-        else:
-            fields.append(whole.cast(pa.large_string()))
+        if not pa.types.is_string(column.type):
+            fields.append(column.combine_chunks().cast(pa.large_string()))
+            continue
+        encoded = column.combine_chunks().dictionary_encode()
+        labels = [_quoted(label) for label in encoded.dictionary.to_pylist()]
+        fields.append(pa.array(labels, pa.large_string()).take(encoded.indices))
     rows = pc.binary_join_element_wise(*fields, pa.scalar(",", pa.large_string()))
     empty, end = pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
     lines = pc.binary_join_element_wise(rows, empty, end)
@@ -150,10 +112,5 @@ def _first_rows(keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def _in_order(table: pa.Table, domain: Domain) -> bool:
-    for column in columns(domain):
-        encoded = table.column(column.name).combine_chunks().dictionary_encode()
-        place = {label: at for at, label in enumerate(encoded.dictionary.to_pylist())}
-        wanted = np.array([place.get(label, -1) for label in column.labels])[column.codes]
-        if not np.array_equal(wanted, np.asarray(encoded.indices)):
-            return False
-    return True
+    wanted = long_table(domain, np.zeros(domain.cells, dtype=np.int64))
+    return all(table.column(name).equals(wanted.column(name)) for name in names(domain))

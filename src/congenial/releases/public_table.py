@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from congenial.errors import ArgumentError
-from congenial.releases import columns
 from congenial.tables.domain import Domain
+from congenial.tables.long import long_table
 from congenial.tables.queries import as_query, partition
 
 
@@ -52,7 +52,7 @@ class PublicTable:
 
     def to_arrow(self) -> Any:
         """A `pyarrow.Table`: one column an axis (a hierarchy: one a level), then `count`."""
-        return columns.plain(columns.arrow(self.domain, self.counts))
+        return long_table(self.domain, self.counts)
 
     def to_frame(self) -> Any:
         """A pandas data frame with the same columns, labels as text; needs pandas."""
