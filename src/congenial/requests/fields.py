@@ -44,6 +44,18 @@ def one_of(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
+class Found(dict[str, Node]):
+    """The values of the known keys of a mapping, and the keys that were meant by what has a fault."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meant: set[str] = set()
+
+    def speaks_of(self, *names: str) -> bool:
+        """Whether one of these keys is given, or was meant to be."""
+        return any(name in self or name in self.meant for name in names)
+
+
 @dataclass
 class Reader:
     """The faults of a request so far, and the folder that its files are found from."""
@@ -62,27 +74,26 @@ class Reader:
         needed: Sequence[str] = (),
         may_be_empty: Sequence[str] = (),
         example: str = "",
-    ) -> dict[str, Node] | None:
+    ) -> Found | None:
         """The values of a mapping's known keys that are given; unknown and missing keys are faults."""
         if not isinstance(node, Keys):
             say = f"write {example}." if example else f"its keys are {', '.join(known)}."
             self.fault(where, f"a mapping is expected here, and this is {kind_of(node)}", say)
             return None
-        found: dict[str, Node] = {}
-        meant: set[str] = set()
+        found = Found()
         for key, value in node.entries:
             here = inside(where, key.text)
             if key.text not in known:
-                meant.update(get_close_matches(key.text, known, n=1))
+                found.meant.update(get_close_matches(key.text, known, n=1))
                 say = f"the keys here are {', '.join(known)}. {nearest(key.text, known)}".rstrip()
                 self.fault(here, f"unknown key {shown(key.text)}", say)
             elif not (isinstance(value, Text) and value.is_nothing):
                 found[key.text] = value
             elif value.text == "" and key.text not in may_be_empty:
-                meant.add(key.text)
+                found.meant.add(key.text)
                 self.fault(here, f"'{key.text}' has no value", "give it one, or leave the key out.")
         for name in needed:
-            if name not in found and name not in meant:
+            if not found.speaks_of(name):
                 self.fault(
                     inside(where, name), f"'{name}' is missing", f"write {example}." if example else ""
                 )
@@ -208,6 +219,6 @@ def numbered(faults: Iterable[Fault], lines: Mapping[str, int]) -> list[Fault]:
         while line is None and where:
             line = lines.get(where)
             where = where[: max(where.rfind("."), where.rfind("["), 0)]
-        line = line or (lines.get("") if fault.where else None)
+        line = line or lines.get("")
         found[replace(fault, line=line)] = None
     return sorted(found, key=lambda fault: (fault.line is None, fault.line or 0))

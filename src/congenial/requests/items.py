@@ -8,7 +8,7 @@ from typing import Any
 
 from congenial.errors import ArgumentError, RequestError
 from congenial.laws import DiscreteGaussian, DiscreteLaplace, Law
-from congenial.requests.fields import Reader, kind_of, shown
+from congenial.requests.fields import Found, Reader, kind_of, shown
 from congenial.requests.grammar import (
     BOUND_KEYS,
     INVARIANT_KEYS,
@@ -58,7 +58,7 @@ class ItemReader:
             return None
         return Measurement(query, law, where, node.line)
 
-    def _law(self, found: dict[str, Node], where: str) -> Law | None:
+    def _law(self, found: Found, where: str) -> Law | None:
         """The law, with its one scale or its share; None where anything of it is wrong."""
         reader = self.reader
         before = len(reader.faults)
@@ -78,10 +78,10 @@ class ItemReader:
         right = [key for key in given if key not in wrong]
         if len(right) > 1:
             self._one_of(right, where)
-        elif not given:
+        elif not found.speaks_of(*SCALES, "share"):
             needed = "share" if self.promised else " or ".join(scales)
             reader.fault(f"{where}.{'share' if self.promised else scales[0]}", f"'{needed}' is missing")
-        if len(reader.faults) > before:
+        if len(reader.faults) > before or not right:
             return None
         try:
             return _KINDS[name](**{right[0]: given[right[0]]})
@@ -148,16 +148,14 @@ class ItemReader:
             return None
         return Bound(query, forms, zeros, least, most, name, where, node.line)
 
-    def _limits(self, found: dict[str, Node], where: str) -> None:
+    def _limits(self, found: Found, where: str) -> None:
         given = [key for key in ("at_least", "at_most") if key in found]
         if "zeros" in found and given:
             self.reader.fault(f"{where}.{given[0]}", f"zeros take no {given[0]}", "they are zero.")
-        elif "zeros" not in found and not given:
+        elif not found.speaks_of("zeros", "at_least", "at_most"):
             self.reader.fault(where, "the bound has no limit", "write at_least, at_most or both.")
 
-    def _one_subject(
-        self, node: Node, where: str, known: tuple[str, ...], example: str
-    ) -> dict[str, Node] | None:
+    def _one_subject(self, node: Node, where: str, known: tuple[str, ...], example: str) -> Found | None:
         """The keys of an item that speaks of exactly one of query, forms and zeros."""
         before = len(self.reader.faults)
         found = self.reader.keys(node, where, known, example=example)

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, cast
 from congenial.errors import Fault, RequestError
 from congenial.requests import json_text, yaml_text
 from congenial.requests.checks import Draft, meaning_faults
-from congenial.requests.fields import Reader, kind_of, numbered
+from congenial.requests.fields import Found, Reader, kind_of, numbered
 from congenial.requests.grammar import REQUEST_KEYS, KnownAxes
 from congenial.requests.items import ItemReader
 from congenial.requests.model import Request, Unit
@@ -116,9 +116,9 @@ def _read(reader: Reader, root: Node, needs_table: bool) -> tuple[Draft, dict[st
     needed = ("table",) if needs_table else ()
     before = len(reader.faults)
     lists = ("invariants", "bounds", "measurements", "about")
-    found = reader.keys(root, "", REQUEST_KEYS, needed, lists, example=_TEN_LINES) or {}
+    found = reader.keys(root, "", REQUEST_KEYS, needed, lists, example=_TEN_LINES) or Found()
     _place_strays(reader, before)
-    draft.broken = {fault.where for fault in reader.faults[before:]}
+    draft.broken = {*found.meant, *(fault.where for fault in reader.faults[before:])}
     section = _Section(reader, draft, found)
     section("congenial", read_version)
     rest["about"] = section("about", read_about) or {}
@@ -138,7 +138,7 @@ _TEN_LINES = "table: {source: …, axes: {…}} and measurements: [{query: cells
 class _Section:
     """Reads one section, and notes it as broken where it has faults."""
 
-    def __init__(self, reader: Reader, draft: Draft, found: dict[str, Node]) -> None:
+    def __init__(self, reader: Reader, draft: Draft, found: Found) -> None:
         self.reader, self.draft, self.found = reader, draft, found
 
     def __call__(self, name: str, read: Callable[[Reader, Node], Item]) -> Item | None:
@@ -151,7 +151,7 @@ class _Section:
         return value
 
 
-def _read_lists(reader: Reader, draft: Draft, found: dict[str, Node], known: KnownAxes | None) -> None:
+def _read_lists(reader: Reader, draft: Draft, found: Found, known: KnownAxes | None) -> None:
     items = ItemReader(reader, known, promised="promise" in found)
     section = _Section(reader, draft, found)
 

@@ -102,7 +102,7 @@ def _scalars() -> dict[str, Schema]:
         "path": {"type": "string", "pattern": r"\S", "description": "A file, relative to the request."},
         "above-zero": {
             "anyOf": [
-                {"type": "number", "exclusiveMinimum": 0},
+                {"type": "number", "exclusiveMinimum": 0, "maximum": 1.7e308},
                 {"type": "string", "pattern": _ABOVE_ZERO},
             ]
         },
@@ -122,7 +122,7 @@ def _scalars() -> dict[str, Schema]:
 
 def _tables() -> dict[str, Schema]:
     text = _ref("text")
-    categories = _list(_ref("label")) | {"uniqueItems": True}
+    categories = _list(_ref("label"))
     axis = {
         "column": text,
         "levels": _list(text) | {"uniqueItems": True, "description": "Columns, coarse to fine."},
@@ -150,7 +150,7 @@ def _tables() -> dict[str, Schema]:
     }
 
 
-_DELIMITER_WORDS = _words("tab", "\\t", "comma", "semicolon")
+_DELIMITER_WORDS = _words("tab", "\\t", "comma", "semicolon", "pipe")
 
 
 def _both(one: str, other: str) -> Schema:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from congenial.errors import CongenialError, Fault
@@ -20,9 +21,8 @@ from congenial.requests.grammar import (
 )
 from congenial.requests.model import AxisSpec, Budget, Promise, TableSpec, Unit
 from congenial.requests.nodes import Items, Keys, Node, Text, plain
-from congenial.tables.domain import Axis
 
-_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
+_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 
 
 def read_table(reader: Reader, node: Node) -> tuple[TableSpec | None, KnownAxes | None]:
@@ -48,7 +48,7 @@ def _delimiter(reader: Reader, node: Node | None) -> str | None:
         return node.text
     given = reader.text(node, "table.delimiter")
     if given is not None and given not in _DELIMITERS:
-        say = "write one character in quotes, or tab, comma or semicolon."
+        say = "write one character in quotes, or tab, comma, semicolon or pipe."
         reader.fault("table.delimiter", f"{shown(given)} is not a delimiter", say)
     return _DELIMITERS.get(given or "")
 
@@ -113,23 +113,18 @@ def _prefixes(reader: Reader, node: Node | None, where: str) -> tuple[tuple[str,
 
 
 def _declare(reader: Reader, axis: AxisSpec, known: KnownAxes) -> None:
-    """Keep the axis where its labels are declared; what is wrong with its domain file is a fault."""
-    if axis.categories is not None and not axis.prefixes:
-        known.axes[axis.name] = Axis.flat(axis.name, axis.categories)
-        return
-    if axis.categories is None and axis.domain is None:
-        return
-    from congenial.tables.sources import declared_domain
+    """Keep the axis where its labels are declared; what is wrong with them or their file is a fault."""
+    from congenial.tables.labels import declared
 
-    part = "categories" if axis.domain is None else "domain"
-    where = f"table.axes.{axis.name}.{part}"
+    where = f"table.axes.{axis.name}"
     try:
-        (declared,) = declared_domain(TableSpec("", (axis,), folder=reader.folder)).axes
+        found = declared((axis,), reader.folder)[axis.name]
     except CongenialError as error:
-        faults = getattr(error, "faults", ())
-        reader.faults += [Fault(where, fault.what, fault.hint, fault.read) for fault in faults]
+        faults = getattr(error, "faults", ()) or (Fault(where, str(error)),)
+        reader.faults += [replace(fault, where=fault.where or where) for fault in faults]
         return
-    known.axes[axis.name] = declared
+    if found is not None:
+        known.axes[axis.name] = found
 
 
 def read_unit(reader: Reader, node: Node) -> Unit | None:
@@ -174,7 +169,7 @@ def read_budget(reader: Reader, node: Node) -> Budget | None:
     return Budget(reader.folder / ledger, dataset, **amount)
 
 
-def _amount(reader: Reader, found: dict[str, Node], node: Node, where: str) -> dict[str, float] | None:
+def _amount(reader: Reader, found: Found, node: Node, where: str) -> dict[str, float] | None:
     """Exactly one of epsilon and rho."""
     given = [key for key in CURRENCIES if key in found]
     if len(given) == 1:
@@ -182,7 +177,7 @@ def _amount(reader: Reader, found: dict[str, Node], node: Node, where: str) -> d
         return None if number is None else {given[0]: number}
     if given:
         reader.fault(f"{where}.rho", f"the {where} says both epsilon and rho", "keep one of them.")
-    elif isinstance(node, Keys) and all(n in (*BUDGET_KEYS[:2], "") for n in node.names):
+    elif not found.speaks_of(*CURRENCIES):
         reader.fault(
             where, f"the {where} says neither epsilon nor rho", f"write {one_of(CURRENCIES)}: a number."
         )

@@ -104,7 +104,7 @@ class _Walk:
         fault = Fault(where, what, hint, line=line)
         if fault not in self.faults and self.seen <= MOST + 1:
             self.faults.append(fault)
-        return Text("", line=line)
+        return Text("?", line=line)
 
 
 def _syntax(text: str, error: Any) -> Fault:
