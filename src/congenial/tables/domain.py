@@ -49,19 +49,27 @@ class Axis:
 
         Leaves of one parent need not stand together in `paths`; the axis groups them.
         """
-        order: list[dict[Path, int]] = [{} for _ in levels]
-        for path in paths:
-            for depth in range(len(levels)):
-                order[depth].setdefault(path[: depth + 1], len(order[depth]))
-        above: dict[Path, int] = {}
+        return Axis.from_columns(name, levels, list(zip(*paths, strict=True)) or [()] * len(levels))
+
+    @staticmethod
+    def from_columns(name: str, levels: Sequence[str], columns: Sequence[Sequence[str]]) -> Axis:
+        """A hierarchy from the labels of its leaves, one column a level; the order is that of `nested`.
+
+        **Cost.** A dictionary look-up and a place in one integer sort for each leaf and level.
+        """
         made: list[Level] = []
-        for depth, level in enumerate(levels):
-            nodes = list(order[depth])
-            if depth:
-                nodes.sort(key=lambda path: above[path[:-1]])  # stable: first seen within a parent
-            parent = np.array([above[p[:-1]] for p in nodes], dtype=np.int32) if depth else None
-            made.append(Level(level, tuple(path[-1] for path in nodes), parent))
-            above = {path: at for at, path in enumerate(nodes)}
+        above = np.zeros(len(columns[0]), dtype=np.int64)
+        for level, labels in zip(levels, columns, strict=True):
+            seen: dict[str, int] = {}
+            codes = np.array([seen.setdefault(label, len(seen)) for label in labels], dtype=np.int64)
+            _, first, inverse = np.unique(above * len(seen) + codes, return_index=True, return_inverse=True)
+            order = np.lexsort((first, above[first]))  # first seen within a parent
+            first = first[order]
+            parent = above[first].astype(np.int32) if made else None
+            made.append(Level(level, tuple(labels[at] for at in first.tolist()), parent))
+            rank = np.empty(len(order), dtype=np.int64)
+            rank[order] = np.arange(len(order))
+            above = rank[inverse]
         return Axis(name, tuple(made))
 
     @property
@@ -103,7 +111,15 @@ class Axis:
     def paths(self, depth: int = -1) -> Iterator[Path]:
         """The paths of all nodes of a level, in the order of output."""
         depth %= len(self.levels)
-        return (self.path(depth, node) for node in range(len(self.levels[depth].labels)))
+        node: NDArray[np.int32] = np.arange(len(self.levels[depth].labels), dtype=np.int32)
+        columns: list[Sequence[str]] = [self.levels[depth].labels]
+        for at in range(depth, 0, -1):
+            parent = self.levels[at].parent
+            assert parent is not None
+            node = parent[node]
+            labels = self.levels[at - 1].labels
+            columns.append([labels[n] for n in node.tolist()])
+        return zip(*reversed(columns), strict=True)
 
     @cached_property
     def _index(self) -> dict[Path, tuple[int, int]]:
