@@ -106,10 +106,10 @@ def _lattice(reading: Reading, shape: tuple[int, ...], unit: Unit) -> Lattice:
     if chain is not None:
         return _nested(chain, reading.size, unit)
     free = untouched(reading.facts, reading.size)
-    if unit.change == "add-or-remove":
-        return _added(partitions, reading, free, unit)
     if not all_groups:
         return general.lattice(reading, free, unit)
+    if unit.change == "add-or-remove":
+        return _added(partitions, reading, free, unit)
     two = two_chains(partitions, reading.size)
     if reading.size == int(np.prod(shape)):
         margins = complex_of(partitions, shape)
@@ -139,16 +139,15 @@ def _nested(chain: list[Family], cells: int, unit: Unit) -> Lattice:
         sizes = np.append(sizes, loose)
     if unit.change == "add-or-remove" and (sizes > 1).any():
         raise left_out(unit, FIXED)
-    moves = class_moves(pool, sizes, pool < 0, adds=unit.change != "replace")
-    if unit.change == "add-or-remove":
-        moves = moves[:1]
+    adds, pairs = unit.change != "replace", unit.change != "add-or-remove"
+    moves = class_moves(pool, sizes, pool < 0, adds=adds, pairs=pairs)
     return Lattice(least, pool, moves, loose == 0, chain=tuple(chain), chains=(pool,))
 
 
 def _twoway(two: tuple[Labels, Labels], facts: list[Family], free: NDArray[np.bool_], unit: Unit) -> Lattice:
     adds = unit.change == "any"
     cycles = shortest(*two, may_add=adds)
-    if not adds and (free & (cycles.least == 0)).any():
+    if not adds and ((cycles.least == 0) & (shortest(*two, may_add=True).least > 0)).any():
         raise left_out(unit, ALONE)
     label, _ = classes(facts, len(free))
     pool = np.where(free, -1, label) if adds else label
@@ -157,11 +156,9 @@ def _twoway(two: tuple[Labels, Labels], facts: list[Family], free: NDArray[np.bo
 
 def _added(partitions: list[Family], reading: Reading, free: NDArray[np.bool_], unit: Unit) -> Lattice:
     """Counts are only added, or only taken away: in cells that stand in no fact."""
-    if len(partitions) < len(reading.facts):
-        raise left_out(unit, FIXED)
     two = two_chains(partitions, reading.size)
     if two is not None:
-        movable = shortest(*two, may_add=False).least > 0
+        movable = shortest(*two, may_add=True).least > 0
     else:
         given = general.columns(partitions, reading.size)
         fixed = general.determined(given)
@@ -169,5 +166,6 @@ def _added(partitions: list[Family], reading: Reading, free: NDArray[np.bool_], 
         movable |= (given.sizes >= 2)[given.label]
     if (movable & ~free).any():
         raise left_out(unit, FIXED)
-    moves = class_moves(np.zeros(len(free), np.int64), np.zeros(1, np.int64), free, adds=True)[:1]
-    return Lattice(free.astype(np.int64), np.where(free, -1, np.arange(len(free))), moves, False)
+    label = np.arange(len(free))
+    moves = class_moves(label, np.ones_like(label), free, adds=True, pairs=False)
+    return Lattice(free.astype(np.int64), np.where(free, -1, label), moves, False)

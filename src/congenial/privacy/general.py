@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from congenial.privacy.lattice import ALONE, Integers, Labels, Lattice, Move, class_moves, left_out
+from congenial.privacy.lattice import ALONE, FIXED, Integers, Labels, Lattice, Move, class_moves, left_out
 from congenial.privacy.partitions import classes
 from congenial.privacy.programs import Types, fewest
 from congenial.privacy.reading import Bounded, Family, Reading
@@ -81,30 +81,32 @@ def fixes(given: Columns, row: NDArray[np.int64]) -> bool:
 def lattice(reading: Reading, free: NDArray[np.bool_], unit: Unit) -> Lattice:
     """The changes that facts of any form leave; `free` are the cells in no fact."""
     given = columns(reading.facts, reading.size)
-    adds = unit.change != "replace"
-    least = np.where(given.sizes >= 2, 1, 0)
+    adds, pairs = unit.change != "replace", unit.change != "add-or-remove"
+    least = np.where((given.sizes >= 2) & pairs, 1, 0)
     if adds:
         least[given.label[free]] = 1
     waiting = least == 0
     fixed = determined(given)
     if fixed is not None:
-        waiting &= ~fixed
+        waiting &= ~fixed | (given.sizes >= 2)
     types = Types(
         facts=given.matrix,
         sizes=given.sizes,
         balanced=not adds,
+        one_sided=not pairs,
         **rooms(reading.bounds, given.label, given.sample),
     )
-    search = _Search(types, least, waiting)
+    search = _Search(types, least, waiting.copy())
     search.run()
     least = search.least[given.label]
-    if not adds and (free & (least == 0)).any() and not search.unsettled:
-        raise left_out(unit, ALONE)
+    if unit.change != "any" and (waiting & (search.least == 0)).any() and not search.unsettled:
+        raise left_out(unit, ALONE if pairs else FIXED)
     found = [(given.sample[which], change) for which, change in search.moves]
+    label = given.label if pairs else np.arange(reading.size)
     return Lattice(
         least,
-        np.where(free, -1, given.label) if adds else given.label,
-        (*class_moves(given.label, given.sizes, free, adds=adds), *found),
+        np.where(free, -1, label) if adds else label,
+        (*class_moves(label, np.bincount(label), free, adds=adds, pairs=pairs), *found),
         keeps_total=any(f.is_full for f in reading.facts) or fixes(given, np.ones_like(given.sizes)),
         is_exact=search.is_exact,
         unsettled=search.unsettled,

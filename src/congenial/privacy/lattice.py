@@ -55,11 +55,15 @@ def untouched(facts: Sequence[Family], cells: int) -> NDArray[np.bool_]:
     return free
 
 
-def class_moves(label: Labels, sizes: Integers, free: NDArray[np.bool_], *, adds: bool) -> tuple[Move, ...]:
+def class_moves(
+    label: Labels, sizes: Integers, free: NDArray[np.bool_], *, adds: bool, pairs: bool = True
+) -> tuple[Move, ...]:
     """One count added to a cell in no fact, and one moved between two cells that all facts treat alike."""
     moves: list[Move] = []
     if adds and free.any():
         moves.append((np.array([int(np.argmax(free))]), np.array([1])))
+    if not pairs:
+        return tuple(moves)
     if (sizes >= 2).any():
         which = int(np.argmax(sizes >= 2))
         first = int(np.argmax(label == which))
@@ -83,5 +87,5 @@ def left_out(unit: Unit, why: str) -> RequestError:
     )
 
 
-ALONE = "the only cell in no fact cannot lose a count to another one"
+ALONE = "the facts let some cells change only together with the total"
 FIXED = "a fact fixes a sum that adding or removing a unit would change"

@@ -249,8 +249,9 @@ def _above(reading: Reading, factors: Sequence[Factor], changes: Changes, power:
             if factor.family.is_single:
                 far = changes.reach.astype(np.float64)
             cost += far * _costs([factor], reading, changes)
-    top = np.sort(np.partition(cost, -2)[-2:]) if len(cost) > 1 else np.append(cost, 0.0)
-    return float(rows * top.sum())
+    first = int(np.argmax(cost))
+    rest = np.delete(cost, first).max(initial=0.0) if changes.change != "add-or-remove" else 0.0
+    return float(rows * (cost[first] + rest))
 
 
 def _witnessed(
@@ -296,6 +297,7 @@ def _types(reading: Reading, factors: Sequence[Factor], changes: Changes) -> tup
         facts=facts,
         sizes=given.sizes,
         balanced=changes.change == "replace",
+        one_sided=changes.change == "add-or-remove",
         **general.rooms(reading.bounds, given.label, given.sample),
     )
     weighed = Weighed(own[given.sample], rows, np.concatenate(rates) if rates else np.empty(0))

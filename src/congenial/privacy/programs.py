@@ -32,6 +32,8 @@ class Types:
     room: Integers
     balanced: bool
     """Whether counts put and taken must be as many (`replace`)."""
+    one_sided: bool = False
+    """Whether counts are only put, or only taken (`add-or-remove`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,7 @@ def _sides(types: Types, rows: int, program: _Program) -> tuple[int, int]:
 
     count = len(types.sizes)
     put = program.columns(count, rows)
-    taken = program.columns(count, rows)
+    taken = program.columns(count, 0 if types.one_sided else rows)
     program.row([(put, types.facts), (taken, -types.facts)], 0, 0)
     ones = csr_array(np.ones((1, count)))
     program.row([(put, ones)], 0, rows)
