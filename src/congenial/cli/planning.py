@@ -1,0 +1,44 @@
+"""`congenial plan`: read, tabulate, plan, explain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from congenial.cli.console import Steps, document, notices, show
+
+if TYPE_CHECKING:
+    from congenial.planning import Plan
+
+
+def plan(path: str, *, without_data: bool, json: bool) -> None:
+    """Print what would be drawn."""
+    with Steps("reading the request") as steps:
+        made = planned(path, steps, without_data=without_data)
+        steps.step("working out how large the noise will be")
+        found = made.to_json() if json else made.explain()
+    # on standard output only where that is read by a person: with --json it is one document
+    notices(made.notices, aside=True)
+    if json:
+        document(found)
+    else:
+        show(str(found))
+
+
+def planned(path: str, steps: Steps, *, without_data: bool = False) -> Plan:
+    """The plan of a request's file, over its source or over its declared domains alone."""
+    from congenial.requests.reading import read_request
+
+    request = read_request(path)
+    assert request.table is not None  # a file says where its table comes from
+    from congenial import planning
+
+    if without_data:
+        from congenial.tables.sources import declared_domain
+
+        return planning.plan(declared_domain(request.table), request)
+    from congenial.tables.table import Table
+
+    steps.step("tabulating the source")
+    table = Table.from_source(request.table, request.unit)
+    steps.step("planning")
+    return planning.plan(table, request)
