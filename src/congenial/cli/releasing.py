@@ -18,7 +18,6 @@ def release(path: str, out: str, *, force: bool, engine: str, json: bool) -> Non
     """Draw once and write the bundle."""
     if engine != "local":
         raise ArgumentError(f"the engine '{engine}' is not built in this version; write --engine local.")
-    from congenial import publish
     from congenial.cli.planning import planned
     from congenial.releases.bundle import is_bundle
     from congenial.releases.whole import NewFolder, leftovers
@@ -28,6 +27,8 @@ def release(path: str, out: str, *, force: bool, engine: str, json: bool) -> Non
         NewFolder(Path(out), replace=force, ours=is_bundle) as folder,
     ):
         made = planned(path, steps)
+        from congenial import publish
+
         steps.step("drawing")
         released = publish.release(made, progress=steps.progress)
         steps.step("writing")

@@ -31,12 +31,13 @@ def simulate(path: str, draws: int, seed: int, out: str, *, force: bool, json: b
             f"'{out}' exists already and is no simulation; nothing was written. "
             "Name another file, or replace it with --force."
         )
-    from congenial import publish
     from congenial.cli.planning import planned
     from congenial.releases.whole import new_file
 
     with Steps("reading the request") as steps, new_file(place, private=True) as file:
         made = planned(path, steps)
+        from congenial import publish
+
         steps.step("drawing")
         tables = publish.simulated(made, draws, seed, steps.progress)
         write = _write_csv if place.suffix.lower() == ".csv" else _write_parquet
