@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from congenial.errors import CongenialError, Fault
 from congenial.requests.checks import axes_faults
-from congenial.requests.fields import Reader, kind_of, one_of, shown
+from congenial.requests.fields import Found, Reader, kind_of, one_of, shown
 from congenial.requests.grammar import (
     AXIS_KEYS,
     BUDGET_KEYS,
@@ -188,7 +188,7 @@ def read_method(reader: Reader, node: Node) -> str | None:
     """How invariants are respected; projections are refused by name."""
     if isinstance(node, Keys):
         found = reader.keys(node, "method", ("project",), ("project",), example="method: condition")
-        target = reader.choice((found or {}).get("project"), "method.project", PROJECTIONS, "projection")
+        target = reader.choice((found or Found()).get("project"), "method.project", PROJECTIONS, "projection")
         if target is not None:
             say = f"write method: {one_of(METHODS)}."
             reader.fault("method.project", f"projection '{target}' is not built yet", say)
