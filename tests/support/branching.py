@@ -8,7 +8,7 @@ probability left unexplored bounds the error.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -44,7 +44,9 @@ class Branching:
         self._took(Fraction(1, int(n)))
         return way
 
-    below_small = below
+    def belows(self, n: int) -> Iterator[int]:
+        while True:
+            yield self.below(n)
 
     def categorical(self, weights: Sequence[Any]) -> int:
         """A fork of every index with weight; exact where the weights are integers or fractions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
@@ -62,13 +63,16 @@ class Source(Protocol):
     def below(self, n: int) -> int:
         """An integer uniform on 0 … n-1, exactly."""
 
+    def belows(self, n: int) -> Iterator[int]:
+        """Integers uniform on 0 … n-1 without end, exactly, several from one word; n at most 2^31."""
+
     def categorical(self, weights: FloatArray) -> int:
         """An index with probability proportional to positive `weights`, to their relative accuracy."""
 
     def uniform(self) -> float:
         """A uniform on (0, 1] with at least 53 significant bits however small it is."""
 
-    def tabled(self, table: "IntegerTable") -> int:
+    def tabled(self, table: IntegerTable) -> int:
         """An index from a table of integer weights that sum to 2^128, exactly."""
 
 
@@ -86,4 +90,3 @@ class Prepared(Protocol):
 
         The words of an unfinished draw are not counted: it is begun again on the same words.
         """
-
