@@ -65,7 +65,7 @@ def first_break(entries: Sequence[Entry], heads: Sequence[Head]) -> Break | None
             return Break(at, f"entry {at} is not what was written, or not in its place")
         previous = entry.hash
     last = len(entries)
-    if len(heads) != 1:
+    if len(heads) != 1 or heads[0].entries < 0:
         return Break(last + 1, "the row that says how many entries there are was changed")
     head = heads[0]
     if head.entries > last:

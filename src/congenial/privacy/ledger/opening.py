@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from congenial.privacy.ledger.chain import Entry, Head, linked
-from congenial.privacy.ledger.refusals import damaged, not_a_ledger, refused, told
+from congenial.privacy.ledger.refusals import REBUILT, damaged, not_a_ledger, refused, told
 
 APPLICATION = 0x434E474C
 """`CNGL`: what SQLite keeps in the file's header to say whose it is."""
@@ -78,6 +78,8 @@ def connected(place: str, name: str, patience: float, how: str = "mode=rw") -> I
         yield link
     except sqlite3.Error as error:
         raise told(error, name) from None
+    except UnicodeDecodeError:  # a damaged schema, quoted in an error that Python could not decode
+        raise damaged(name, REBUILT) from None
     finally:
         if link is not None:
             with contextlib.suppress(sqlite3.Error):
@@ -104,7 +106,7 @@ def rows(link: sqlite3.Connection) -> Rows:
     entries = link.execute("SELECT position, content, hash FROM entries ORDER BY position").fetchall()
     heads = link.execute("SELECT entries, hash FROM head").fetchall()
     return Rows(
-        tuple(Entry(int(at), str(content), str(hash)) for at, content, hash in entries),
+        tuple(Entry(_whole(at), str(content), str(hash)) for at, content, hash in entries),
         tuple(Head(_whole(count), str(hash)) for count, hash in heads),
         guarded,
     )

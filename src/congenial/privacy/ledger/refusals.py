@@ -12,6 +12,7 @@ from congenial.errors import BudgetError, CongenialError, Fault, MachineError
 
 READ = "docs/how-to/keep-a-ledger.md"
 NOTHING = "Nothing was charged and nothing was drawn."
+REBUILT = "its file was cut off, overwritten or rebuilt"
 
 
 def damaged(name: str, why: str) -> BudgetError:
@@ -36,7 +37,7 @@ def told(error: sqlite3.Error, name: str, doubt: str = NOTHING) -> CongenialErro
         sqlite3.SQLITE_CONSTRAINT,
         sqlite3.SQLITE_MISMATCH,
     ):
-        return damaged(name, "its file was cut off, overwritten or rebuilt")
+        return damaged(name, REBUILT)
     what, hint = _MACHINE.get(kind, ("could not be used", f"SQLite reports {_code_name(error)}."))
     return MachineError(Fault("", f"the ledger '{name}' {what}", f"{doubt} {hint}", READ))
 
