@@ -155,3 +155,87 @@ def roots_of(parent):
     for v in range(n - 1, -1, -1):
         root[v] = v if parent[v] < 0 else root[parent[v]]
     return root
+
+
+@njit(cache=True)
+def directions(parent, law, lower, upper, free):
+    """Where each node's value can run off unweighed: (upwards, downwards, its parts against each other)."""
+    n = parent.size
+    up, down = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    leak = np.zeros(n, dtype=np.bool_)
+    children = np.zeros(n, dtype=np.int64)
+    ups, downs = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    both = np.zeros(n, dtype=np.int64)
+    for v in range(n):
+        if children[v] == 0:
+            can_up, can_down = True, True
+        else:
+            can_up, can_down = ups[v] > 0, downs[v] > 0
+            if can_up and can_down and not (ups[v] == 1 and downs[v] == 1 and both[v] == 1):
+                leak[v] = True
+        if law[v] > 0 or parent[v] == _FIXED:
+            can_up, can_down = False, False
+        up[v] = can_up and upper[v] >= free
+        down[v] = can_down and lower[v] <= -free
+        p = parent[v]
+        if p >= 0:
+            children[p] += 1
+            ups[p] += up[v]
+            downs[p] += down[v]
+            both[p] += up[v] and down[v]
+    return up, down, leak
+
+
+@njit(cache=True)
+def under(parent, marked):
+    """Nodes that are marked, or hang under one that is."""
+    found = marked.copy()
+    for v in range(parent.size - 1, -1, -1):
+        if parent[v] >= 0 and found[parent[v]]:
+            found[v] = True
+    return found
+
+
+@njit(cache=True)
+def sizes(parent, law, leaves):
+    """For each node: leaves below it, nodes that hang directly under it and are not leaves, the law of
+    its leaves (-1 where they differ)."""
+    n = parent.size
+    below = np.zeros(n, dtype=np.int64)
+    inner = np.zeros(n, dtype=np.int64)
+    same = np.full(n, -2, dtype=np.int64)
+    for v in range(n):
+        if v < leaves:
+            below[v] = 1
+            same[v] = law[v]
+        p = parent[v]
+        if p >= 0:
+            below[p] += below[v]
+            inner[p] += v >= leaves
+            if same[p] == -2:
+                same[p] = same[v]
+            elif same[p] != same[v]:
+                same[p] = -1
+    return below, inner, same
+
+
+@njit(cache=True)
+def only(parent, chosen):
+    """Nodes whose root is chosen: (new number of each node or -1, old numbers, new parents)."""
+    n = parent.size
+    keep = np.zeros(n, dtype=np.bool_)
+    for v in range(n - 1, -1, -1):
+        keep[v] = chosen[v] if parent[v] < 0 else keep[parent[v]]
+    number = np.full(n, -1, dtype=np.int64)
+    count = 0
+    for v in range(n):
+        if keep[v]:
+            number[v] = count
+            count += 1
+    old = np.empty(count, dtype=np.int64)
+    new = np.empty(count, dtype=np.int64)
+    for v in range(n):
+        if keep[v]:
+            old[number[v]] = v
+            new[number[v]] = number[parent[v]] if parent[v] >= 0 else parent[v]
+    return number, old, new

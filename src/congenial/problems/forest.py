@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from congenial.laws import Law
 from congenial.problems import _forest_kernels as kernels
-from congenial.problems.structure import FREE, Forms
+from congenial.problems.structure import FREE
 
 FIXED, OPEN, JOINED = -1, -2, -3
 """What stands in `Forest.parent` of a root."""
@@ -46,6 +46,15 @@ class Forest:
     def root_of(self) -> NDArray[np.int64]:
         """For every node, the root it hangs under."""
         return kernels.roots_of(self.parent)
+
+    def only(self, chosen: NDArray[np.bool_]) -> tuple[Forest, NDArray[np.int64]]:
+        """The trees under chosen roots, and the new number of each node (-1: left out)."""
+        if chosen[self.roots].all():
+            return self, np.arange(len(self.parent))
+        number, old, parent = kernels.only(self.parent, chosen)
+        cells = self.cells[old[old < len(self.cells)]]
+        forest = Forest(cells, parent, self.law[old], self.lower[old], self.upper[old], self.laws)
+        return forest, number
 
 
 class Planting:
@@ -149,7 +158,3 @@ class Planting:
                     laws.append(both)
                 law[u] = laws.index(both)
 
-
-def is_set(forms: Forms) -> bool:
-    """Whether every form is a plain sum of cells and no two share one."""
-    return forms.groups is not None

@@ -1,0 +1,131 @@
+"""From a table (or a domain) and a request to a plan."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from congenial.errors import Fault, NothingToProtectError
+from congenial.planning.drawing import COMPOSITION, INDEPENDENT, TREE, Drawing, prepare
+from congenial.planning.plan import Plan, PlannedBlock
+from congenial.problems import _forest_kernels as forest_kernels
+from congenial.problems.compile import compile_structure, structure_notices
+from congenial.problems.decompose import Layout, decompose
+from congenial.problems.forest import JOINED
+from congenial.problems.free import check_normaliser
+from congenial.problems.problem import Problem, make_problem
+from congenial.requests.model import Request
+from congenial.samplers.base import Certificate, IntArray
+from congenial.tables.domain import Domain
+from congenial.tables.table import Table
+
+_WHY = {
+    INDEPENDENT: "no fact ties the cell to others: one look-up in a table of its law, exact to 2^-128",
+    COMPOSITION: "one fixed sum over like cells, no bound in reach: two uniform compositions, integers only",
+    TREE: "its forms nest: messages upwards, splits downwards",
+}
+_NAME = {INDEPENDENT: "independent", COMPOSITION: "composition", TREE: "tree"}
+_SECONDS = {INDEPENDENT: 6e-9, COMPOSITION: 1.2e-8, TREE: 6e-8}
+
+
+def plan(table: Table | Domain, request: Request) -> Plan:
+    """Compile a request around a table and choose samplers; touches no budget.
+
+    Over a domain instead of a table, says only what does not depend on counts.
+    """
+    domain = table if isinstance(table, Domain) else table.domain
+    structure = compile_structure(domain, request)
+    notices = structure_notices(structure)
+    if isinstance(table, Domain):
+        problem = Problem(structure, (), confidential=False)
+        counts = None
+    else:
+        counts = table.counts_confidential
+        problem = make_problem(structure, counts)
+        notices = (*table.notices, *notices)
+    layout = decompose(problem)
+    _check_something_left(layout)
+    if counts is not None or not structure.limits:
+        check_normaliser(layout, domain)
+    drawing = prepare(layout)
+    return Plan(request, structure, _blocks(drawing), notices, drawing, None, counts)
+
+
+def _check_something_left(layout: Layout) -> None:
+    if layout.width and len(layout.determined) == layout.width:
+        raise NothingToProtectError(
+            Fault(
+                "invariants",
+                "the facts determine every cell: nothing is left to protect",
+                "A release would publish the table itself. Drop a fact.",
+                "docs/explanation/what-is-promised.md",
+            )
+        )
+
+
+def _blocks(drawing: Drawing) -> tuple[PlannedBlock, ...]:
+    """The blocks of a plan, equal ones once, large ones first."""
+    layout = drawing.layout
+    found: list[PlannedBlock] = []
+    if len(layout.determined):
+        exact = Certificate("exact", how="the facts determine it")
+        many = len(layout.determined)
+        found.append(PlannedBlock(1, "determined", exact, many, "the facts publish this cell exactly"))
+    found += _trees(drawing)
+    found += _crossings(drawing)
+    return tuple(sorted(found, key=lambda block: (-block.cells, block.sampler or "", block.why)))
+
+
+def _trees(drawing: Drawing) -> list[PlannedBlock]:
+    forest = drawing.layout.forest
+    below, _, _ = forest_kernels.sizes(forest.parent, forest.law, len(forest.cells))
+    roots = forest.roots
+    roots = roots[forest.parent[roots] != JOINED]
+    pairs, times = np.unique(np.stack([below[roots], drawing.assigned[roots]], axis=1), axis=0, return_counts=True)
+    found = []
+    for (cells, kind), repeats in zip(pairs.tolist(), times.tolist(), strict=True):
+        certificate = _certificate_of(drawing, kind)
+        refused = next((f for f in drawing.refused if "'tree'" in f.what), None)
+        if kind == TREE and refused is not None:
+            found.append(PlannedBlock(cells, None, None, repeats, refused.what))
+        else:
+            seconds = _SECONDS[kind] * cells
+            found.append(PlannedBlock(cells, _NAME[kind], certificate, repeats, _WHY[kind], seconds))
+    return found
+
+
+def _certificate_of(drawing: Drawing, kind: int) -> Certificate | None:
+    if kind == TREE:
+        return drawing.tree.certificate if drawing.tree is not None else None
+    return next((p.prepared.certificate for p in drawing.parts if p.name == _NAME[kind]), None)
+
+
+def _crossings(drawing: Drawing) -> list[PlannedBlock]:
+    forest = drawing.layout.forest
+    below, _, _ = forest_kernels.sizes(forest.parent, forest.law, len(forest.cells))
+    chosen = {id(choice.crossing): choice for choice in drawing.choices}
+    counted: dict[tuple[object, ...], int] = {}
+    first: dict[tuple[object, ...], PlannedBlock] = {}
+    for crossing in drawing.layout.crossings:
+        cells = int(below[crossing.atoms].sum())
+        choice = chosen.get(id(crossing))
+        if choice is None or choice.prepared is None:
+            refusal = choice.refusal if choice else None
+            block = PlannedBlock(cells, None, None, 1, refusal.hint if refusal else "no tables")
+        else:
+            taken = next(q for q in choice.quotes if q.sampler == choice.sampler)
+            shape = _shape(crossing.atoms, crossing.dimension)
+            block = PlannedBlock(
+                cells, choice.sampler, choice.prepared.certificate, 1, f"{shape}: {taken.why}"
+            )
+        key = (block.cells, block.sampler, block.why)
+        counted[key] = counted.get(key, 0) + 1
+        first.setdefault(key, block)
+    return [
+        PlannedBlock(b.cells, b.sampler, b.certificate, counted[key], b.why, b.seconds)
+        for key, b in first.items()
+    ]
+
+
+def _shape(atoms: IntArray, dimension: int) -> str:
+    plural = "s" if dimension != 1 else ""
+    return f"facts cross over {len(atoms)} sums of like cells, {dimension} free dimension{plural}"
