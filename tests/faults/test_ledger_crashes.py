@@ -8,9 +8,9 @@ import time
 from decimal import Decimal
 
 import pytest
-from support.ledgers import Worker, charge, once
 
 from congenial.privacy import ledger
+from support.ledgers import Worker, charge, once
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX")
 KILLED = -signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM

@@ -5,11 +5,11 @@ import shutil
 import sqlite3
 
 import pytest
-from support.ledgers import charge, edit
 
 from congenial.errors import BudgetError, CongenialError
 from congenial.privacy import ledger
 from congenial.privacy.ledger.chain import BEFORE_THE_FIRST, linked
+from support.ledgers import charge, edit
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,10 @@ EDITS = {
     "the head moved back": ("UPDATE head SET entries = 5", 6),
     "the head made text": ("UPDATE head SET entries = 'six'", 7),
     "the head's hash changed": ("UPDATE head SET hash = 'x'", 6),
-    "an entry added by hand": ("INSERT INTO entries SELECT 7, content, hash FROM entries WHERE position = 6", 7),
+    "an entry added by hand": (
+        "INSERT INTO entries SELECT 7, content, hash FROM entries WHERE position = 6",
+        7,
+    ),
 }
 
 
@@ -121,9 +124,11 @@ def test_a_trigger_that_would_undo_charges_is_seen_before_a_charge_is_made(path)
     ],
 )
 def test_the_file_itself_refuses_to_be_rewritten(path, statement):
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as link:
-        with pytest.raises(sqlite3.IntegrityError, match="only ever added to"):
-            link.execute(statement)
+    with (
+        contextlib.closing(sqlite3.connect(path, isolation_level=None)) as link,
+        pytest.raises(sqlite3.IntegrityError, match="only ever added to"),
+    ):
+        link.execute(statement)
     assert ledger.read(path).intact
 
 
@@ -142,7 +147,9 @@ def forge(path):
     statements, hash = [], BEFORE_THE_FIRST
     for position, text in enumerate(texts, start=1):
         hash = linked(hash, position, text)
-        statements.append(f"UPDATE entries SET content = '{text}', hash = '{hash}' WHERE position = {position}")
+        statements.append(
+            f"UPDATE entries SET content = '{text}', hash = '{hash}' WHERE position = {position}"
+        )
     edit(path, *statements, f"UPDATE head SET hash = '{hash}'")
 
 

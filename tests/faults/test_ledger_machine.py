@@ -1,20 +1,22 @@
 """A ledger on a machine that does not cooperate, and files that are no ledgers: what the person is told."""
 
 import contextlib
+import json
 import os
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
-from support.ledgers import charge, edit, once
 
 from congenial.errors import BudgetError, MachineError
 from congenial.privacy import ledger
 from congenial.privacy.ledger import making, opening
+from support.ledgers import charge, edit, once
 
 needs_modes = pytest.mark.skipif(sys.platform == "win32", reason="modes of files are POSIX")
 
@@ -84,7 +86,7 @@ def test_a_file_that_may_not_grow_is_an_error_of_the_machine_and_nothing_is_spen
 def full(link, name):
     """A disk with no room for one more page, as SQLite sees it."""
     pages = link.execute("PRAGMA page_count").fetchone()[0]
-    link.execute(f"PRAGMA max_page_count={pages}")
+    link.execute(f"PRAGMA max_page_count={max(pages, 2)}")
 
 
 def test_a_full_disk_is_an_error_of_the_machine_and_nothing_is_spent(tmp_path, monkeypatch):
@@ -99,9 +101,35 @@ def test_a_full_disk_is_an_error_of_the_machine_and_nothing_is_spent(tmp_path, m
     charge(tmp_path / "spent.db")
 
 
+def test_a_disk_that_fills_up_at_any_point_never_leaves_a_broken_ledger_or_a_charge_too_few(tmp_path):
+    script = Path(__file__).parents[1] / "support" / "ledger_full_disk.py"
+    mount = 'mount -t tmpfs -o size=200k none "$0" && exec "$@"'
+    command = [
+        "unshare",
+        "-r",
+        "-m",
+        "sh",
+        "-c",
+        mount,
+        str(tmp_path),
+        sys.executable,
+        str(script),
+        str(tmp_path),
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except OSError:
+        pytest.skip("a disk of our own takes Linux and `unshare`")
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip("this user may not mount a disk")
+    assert done.returncode == 0, done.stderr
+    outcomes = json.loads(done.stdout)
+    assert {"charged", "MachineError"} == set(outcomes)
+
+
 def test_a_full_disk_while_a_ledger_is_made_leaves_no_file(tmp_path, monkeypatch):
-    prepare = making.prepare_to_write
-    monkeypatch.setattr(making, "prepare_to_write", lambda link: (prepare(link), full(link, "")))
+    prepare = making.prepare_to_make
+    monkeypatch.setattr(making, "prepare_to_make", lambda link: (prepare(link), full(link, "")))
     monkeypatch.setattr(making, "TABLES", (*making.TABLES, *(f"CREATE TABLE t{n} (x)" for n in range(9))))
     with pytest.raises(MachineError, match="disk is full"):
         charge(tmp_path / "spent.db")
@@ -136,7 +164,9 @@ def test_a_ledger_of_a_newer_version_is_left_alone(tmp_path):
     charge(tmp_path / "spent.db")
     edit(tmp_path / "spent.db", "PRAGMA user_version = 2")
     for use in (ledger.read, charge):
-        with pytest.raises(BudgetError, match="is of version 2, and this congenial knows version 1") as refused:
+        with pytest.raises(
+            BudgetError, match="is of version 2, and this congenial knows version 1"
+        ) as refused:
             use(tmp_path / "spent.db")
         assert "Install a newer congenial" in str(refused.value)
 

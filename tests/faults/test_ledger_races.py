@@ -3,9 +3,9 @@
 from decimal import Decimal
 
 import pytest
-from support.ledgers import charge, once, workers
 
 from congenial.privacy import ledger
+from support.ledgers import charge, once, workers
 
 
 def race(crew, path, **said):
@@ -24,7 +24,9 @@ def a_race_for_the_last(crew, path):
     won = [answer for answer in answers if "position" in answer]
     lost = [answer for answer in answers if "error" in answer]
     assert len(won) == 1, answers
-    assert all(answer["error"] == "BudgetError" and "is spent" in answer["message"] for answer in lost), answers
+    assert all(answer["error"] == "BudgetError" and "is spent" in answer["message"] for answer in lost), (
+        answers
+    )
     view = ledger.read(path)
     assert view.intact
     assert view.datasets[0].spent == 1

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from support.ledgers import TOTAL, charge
 
 from congenial.errors import ArgumentError, BudgetError
 from congenial.privacy import ledger
 from congenial.privacy.composition import TableClass
 from congenial.privacy.ledger import amounts
+from support.ledgers import TOTAL, charge
 
 
 def test_the_first_charge_makes_the_ledger_and_opens_the_budget_and_says_so(tmp_path):
@@ -103,7 +103,9 @@ def test_json_is_what_the_contract_says_and_prints_round_decimals(tmp_path):
     asked_for = ("dataset", "currency", "budget", "spent", "left")
     assert [account[key] for key in asked_for] == ["d", "epsilon", 1.0, 0.3, 0.7]
     assert account["delta"] == 2e-24
-    assert [{key: one[key] for key in ("time", "amount", "class", "title")} for one in account["charges"]] == [
+    assert [
+        {key: one[key] for key in ("time", "amount", "class", "title")} for one in account["charges"]
+    ] == [
         {"time": "2026-01-02T03:04:05Z", "amount": amount, "class": TOTAL, "title": "Counties"}
         for amount in (0.1, 0.2)
     ]

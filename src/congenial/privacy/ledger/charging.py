@@ -89,7 +89,9 @@ def charge(
             doubt = "Nothing was drawn; `congenial ledger` shows whether the charge was still recorded."
             raise told(error, name, doubt) from None
         _step("committed")
-        with contextlib.suppress(sqlite3.Error):  # the charge is safe in the log; fold in what no reader needs
+        with contextlib.suppress(
+            sqlite3.Error
+        ):  # the charge is safe in the log; fold in what no reader needs
             link.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         _step("folded in")
     _step("closed")

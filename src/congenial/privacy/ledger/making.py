@@ -24,7 +24,6 @@ from congenial.privacy.ledger.opening import (
     VERSION,
     Step,
     append,
-    prepare_to_write,
 )
 from congenial.privacy.ledger.refusals import not_a_ledger, refused, told, unreachable
 
@@ -80,9 +79,15 @@ def make(place: str, name: str, patience: float, now: str, step: Step) -> bool:
 
 
 def _write_new(new: str, now: str, patience: float) -> None:
+    """Write the tables, the guards and the first entry, complete in this one file.
+
+    With a rollback journal, whose commit has filled the file itself; a write-ahead log is folded in
+    when the file is closed, and nobody hears of it if the disk has no room for that. The log is only
+    switched on at the end.
+    """
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
     with contextlib.closing(sqlite3.connect(new, timeout=patience, isolation_level=None)) as link:
-        prepare_to_write(link)
+        prepare_to_make(link)
         link.execute("BEGIN IMMEDIATE")
         for statement in (*TABLES, *GUARDS):
             link.execute(statement)
@@ -92,6 +97,13 @@ def _write_new(new: str, now: str, patience: float) -> None:
         link.execute(f"PRAGMA application_id={APPLICATION}")
         link.execute(f"PRAGMA user_version={VERSION}")
         link.execute("COMMIT")
+        link.execute("PRAGMA journal_mode=WAL")
+
+
+def prepare_to_make(link: sqlite3.Connection) -> None:
+    link.execute("PRAGMA journal_mode=DELETE")
+    link.execute("PRAGMA synchronous=EXTRA")
+    link.execute("PRAGMA fullfsync=ON")
 
 
 def _given_its_name(new: str, place: str) -> bool:
