@@ -22,10 +22,11 @@ CELL, PARTS, PLUS, MINUS, TABLE, ENTRIES, GUIDE, SHIFT, OFFSET, BOUNDED = range(
 
 
 @njit(cache=True)
-def window(n, s, epsilon, smallest):
+def window(n, s, epsilon, smallest, most):
     """Where P(H) ∝ C(H+s+n-1, n-1)·C(H+n-1, n-1)·a^{2H} is above `smallest` of its largest value.
 
-    Returns (first H, one of the largest, last H, what the two tails hold against the largest).
+    Returns (first H, one of the largest, last H, what the two tails hold against the largest); stops
+    early where there would be more than `most` entries.
     """
     a2 = math.exp(-2 * epsilon)
     # H(H+s) = a²(H+n-1)(H+s+n-1), nearly: the positive root
@@ -35,13 +36,13 @@ def window(n, s, epsilon, smallest):
     root = (-linear + math.sqrt(max(0.0, linear * linear - 4 * square * constant))) / (2 * square)
     mode = max(0, int(root))
     w, last, ratio = 1.0, mode, 0.5
-    while w > smallest:
+    while w > smallest and last - mode <= most:
         ratio = a2 * ((last + n) / (last + 1.0)) * ((last + s + n) / (last + s + 1.0))
         w *= ratio
         last += 1
     rest = 2 * w / max(1 - ratio, 1e-12)
     w, first, ratio = 1.0, mode, 0.5
-    while w > smallest and first > 0:
+    while w > smallest and first > 0 and last - first <= most:
         ratio = (first / (first + n - 1.0)) * ((first + s) / (first + s + n - 1.0)) / a2
         w *= ratio
         first -= 1

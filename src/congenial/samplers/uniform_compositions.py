@@ -67,7 +67,7 @@ def total_table(parts: int, epsilon: float, total: int = 0) -> IntegerTable:
     s = abs(total)
     if parts == 1 or epsilon > _STEEP:  # then H says nothing, or is zero but for 2^-500
         return IntegerTable.from_weights(0, [1], 0.0 if parts == 1 else 2.0**-500)
-    first, mode, last, rest = kernels.window(parts, s, float(epsilon), _SMALLEST)
+    first, mode, last, rest = kernels.window(parts, s, float(epsilon), _SMALLEST, MOST_ENTRIES)
     size = last - first + 1
     if size > MOST_ENTRIES or last + s + parts >= MOST_BELOWS:
         what = f"a fixed sum of {parts} cells at epsilon {epsilon:g} has noise too wide for a table of totals"
