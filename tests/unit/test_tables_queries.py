@@ -3,7 +3,8 @@
 import pytest
 
 from congenial.errors import RequestError
-from congenial.tables.queries import CELLS, TOTAL, AtLevel, Every, Groups, Query, as_query
+from congenial.tables.domain import Axis, Domain
+from congenial.tables.queries import CELLS, TOTAL, AtLevel, Every, Groups, Query, as_query, partition
 
 
 @pytest.mark.parametrize(
@@ -64,3 +65,53 @@ def test_all_faults_of_a_query_are_reported_at_once():
         "invariants[1].query.age.young",
         "invariants[1].query.place",
     ]
+
+
+DOMAIN = Domain(
+    (
+        Axis.flat("sex", ["female", "male"]),
+        Axis.nested("place", ["state", "county"], [("Ohio", "Athens"), ("Ohio", "Adams"), ("Iowa", "Linn")]),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "what", "hint"),
+    [
+        ("age", "unknown axis 'age'", "the axes are sex, place."),
+        ("plase", "unknown axis 'plase'", "Did you mean 'place'?"),
+        ({"place": "staet"}, "unknown level 'staet' of axis 'place'", "Did you mean 'state'?"),
+        (
+            {"place": "Ohio"},
+            "unknown level 'Ohio' of axis 'place'",
+            "that is a category: write {place: {Ohio: [Ohio]}} for it alone.",
+        ),
+        ({"sex": {"w": ["femal"]}}, "unknown category 'femal' of axis 'sex'", "Did you mean 'female'?"),
+        ({"place": {"a": ["Athens"]}}, "unknown category 'Athens' of axis 'place'", "write [Ohio, Athens]."),
+        ({"place": {"a": [["Ohio", "Athen"]]}}, "unknown category 'Ohio/Athen' of axis 'place'", "Ohio/Athens"),
+        ({"place": {"a": [["Ohio", "Adams", "x"]]}}, "unknown category 'Ohio/Adams/x' of axis 'place'", "2 levels"),
+        (
+            {"place": {"a": ["Ohio"], "b": [["Ohio", "Adams"]]}},
+            "'Ohio/Adams' of axis 'place' stands in 'b' and in 'a'",
+            "must not overlap",
+        ),
+        (
+            {"place": {"a": ["Ohio", ["Ohio", "Adams"]]}},
+            "'Ohio/Adams' of axis 'place' stands twice in 'a'",
+            "must not overlap",
+        ),
+    ],
+)
+def test_a_query_that_does_not_fit_the_domain_names_the_near_word(query, what, hint):
+    with pytest.raises(RequestError) as caught:
+        partition(DOMAIN, as_query(query))
+    [fault] = caught.value.faults
+    assert fault.what == what
+    assert hint in fault.hint
+
+
+def test_a_near_label_is_found_among_hundreds_of_thousands():
+    axis = Axis.flat("place", [*(f"{at:06}" for at in range(200_000)), "Athens"])
+    with pytest.raises(RequestError) as caught:
+        partition(Domain((axis,)), as_query({"place": {"x": ["Athns"]}}))
+    assert "Did you mean 'Athens'?" in caught.value.faults[0].hint

@@ -14,8 +14,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from congenial.errors import Fault, RequestError, nearest
+from congenial.errors import Fault, RequestError
 from congenial.tables.domain import Axis, Domain, Path
+from congenial.tables.naming import listed, near, shown
 
 
 @dataclass(frozen=True)
@@ -287,10 +288,8 @@ def partition(domain: Domain, query: Query, where: str = "query") -> Partition:
     wanted: Mapping[str, Part] = dict(query.parts)
     for name in wanted:
         if domain.axis(name) is None:
-            known = ", ".join(domain.names)
-            faults.append(
-                Fault(where, f"unknown axis '{name}'", f"the axes are {known}. {nearest(name, domain.names)}")
-            )
+            say = f"the axes are {', '.join(domain.names)}. {near(name, domain.names)}".strip()
+            faults.append(Fault(where, f"unknown axis '{name}'", say))
     cuts = []
     for axis in domain.axes:
         if axis.name in wanted:
@@ -316,9 +315,10 @@ def _cut(axis: Axis, part: Part, where: str, faults: list[Fault]) -> Cut | None:
     if isinstance(part, AtLevel):
         if part.level in axis.level_names:
             return _level(axis, axis.level_names.index(part.level))
-        known = ", ".join(axis.level_names)
-        say = f"its levels are {known}. {nearest(part.level, [*axis.level_names, 'all'])}"
-        faults.append(Fault(where, f"unknown level '{part.level}' of axis '{axis.name}'", say))
+        say = f"its levels are {', '.join(axis.level_names)}. {near(part.level, [*axis.level_names, 'all'])}"
+        if axis.find((part.level,)):
+            say = f"that is a category: write {{{axis.name}: {{{part.level}: [{part.level}]}}}} for it alone."
+        faults.append(Fault(where, f"unknown level '{part.level}' of axis '{axis.name}'", say.strip()))
         return None
     return _grouped(axis, part, where, faults)
 
@@ -338,7 +338,8 @@ def _grouped(axis: Axis, part: Groups, where: str, faults: list[Fault]) -> Cut |
             leaves = axis.nodes(depth) == node
             if (group[leaves] >= 0).any():
                 other = part.groups[int(group[leaves].max())][0]
-                what = f"'{'/'.join(path)}' of axis '{axis.name}' stands in '{name}' and in '{other}'"
+                both = f"in '{name}' and in '{other}'" if other != name else f"twice in '{name}'"
+                what = f"'{'/'.join(path)}' of axis '{axis.name}' stands {both}"
                 faults.append(Fault(where, what, "groups of one query must not overlap; write two queries."))
             group[leaves] = at
     if len(faults) > before:
@@ -348,8 +349,21 @@ def _grouped(axis: Axis, part: Groups, where: str, faults: list[Fault]) -> Cut |
 
 
 def _unknown_label(axis: Axis, path: Path, where: str) -> Fault:
-    depth = min(len(path), len(axis.levels)) - 1
-    known = ["/".join(p) for p in axis.paths(depth)]
-    near = nearest("/".join(path), known)
-    few = f"its categories are {', '.join(known)}. " if len(known) <= 12 else ""
-    return Fault(where, f"unknown category '{'/'.join(path)}' of axis '{axis.name}'", few + near)
+    what = f"unknown category {shown('/'.join(path))} of axis '{axis.name}'"
+    if len(path) > len(axis.levels):
+        say = f"the axis has {len(axis.levels)} levels ({', '.join(axis.level_names)})."
+        return Fault(where, what, f"{say} Write a list of labels, each of them a category.")
+    below = _below(axis, path[0]) if len(path) == 1 else None
+    if below is not None:
+        return Fault(where, what, f"a node of a hierarchy is its path: write [{', '.join(below)}].")
+    known = ["/".join(p) for p in axis.paths(len(path) - 1)]
+    few = f"its categories are {listed(known)}. " if len(known) <= 12 else ""
+    return Fault(where, what, (few + near("/".join(path), known)).strip())
+
+
+def _below(axis: Axis, label: str) -> Path | None:
+    """The path of the first node below the first level that has a label."""
+    for depth, level in enumerate(axis.levels[1:], start=1):
+        if label in level.labels:
+            return axis.path(depth, level.labels.index(label))
+    return None
