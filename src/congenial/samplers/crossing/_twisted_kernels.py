@@ -21,10 +21,14 @@ from congenial.samplers.base import FloatArray, IntArray
 GUIDES = 32
 """Entries of each of a state's two guide tables."""
 
-# columns of `Tables.facts`: what a remainder's draw and test need, one cache line
-LEFT, RIGHT, PEAK, BOUND, REST, UP, DOWN, SPARE = range(8)
-# columns of `Tables.marks`
-TOP, AT, BEFORE, FROM, GUIDE = range(5)
+# columns of `Tables.facts`: what a remainder's draw and tests need
+LEFT, RIGHT, PEAK, BOUND, REST, UP, DOWN, GROUP_BOUND, GROUP_REST = range(9)
+FACTS = 9
+# columns of `Tables.marks`: place of the largest weight; stored sums, how many; guide; frequencies
+TOP, AT, BEFORE, FROM, GUIDE, WAVE = range(6)
+MARKS = 6
+# columns of `Tables.column_marks`
+KEPT, GROUP_KEPT, STORED, PERIOD, OUTSIDE, PHASE = range(6)
 
 _TRIM = 1e-13  # tails dropped by the second squeeze, a row
 ROUNDING = 1e-9  # relative room that squeezes leave for rounding; `twisted.py` checks that it is enough
@@ -40,8 +44,12 @@ class Tables(NamedTuple):
     law_at, law_lo, law_hi   by class and column: window of the cell's law in `law`
     value               by state: V, scaled
     facts, marks        by state: see the constants above
-    waves, wave_at      first characteristic values (real parts, then imaginary), and where a class starts
-    kept, period, chosen, slack  by column: frequencies kept, N, 1 if the column is tested, rounding
+    waves               by state where `marks` says so: first characteristic values, real, then imaginary
+    phases              by column from `PHASE`: cosine and sine of the grid's turns
+    column_marks        by column: frequencies kept for the tests of the column and the group, and
+                        stored; N; rows outside the group; see the constants above
+    order               by column: the rows, those of the group last
+    slack               by column: rounding of a squeeze; a factor of the group's wrap bound
     sums, guides        cumulated weights and guide tables of stored states
     """
 
@@ -60,9 +68,9 @@ class Tables(NamedTuple):
     facts: FloatArray
     marks: IntArray
     waves: FloatArray
-    wave_at: IntArray
-    kept: IntArray
-    period: IntArray
+    phases: FloatArray
+    column_marks: IntArray
+    order: IntArray
     slack: FloatArray
     sums: FloatArray
     guides: IntArray
@@ -110,7 +118,7 @@ def pack_states(matrix, top, share, sums, marks, guides, at, guide_at):
     return at, guide_at
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, inline="always", _nrt=False)
 def _bucket(target, scale):
     """The guide entry of a target: never decreasing in the target."""
     return min(int(target * scale), GUIDES - 1)
@@ -127,28 +135,30 @@ def _guide(sums, whole, guide):
         guide[b] = k
 
 
-@njit(cache=True)
-def _from_the_tail(tables, law_at, law_lo, law_hi, value_at, lowest, highest, s, upward, target):
+@njit(cache=True, _nrt=False)
+def _from_the_tail(tables, t, j, s, upward, target):
     """The z at which the sum of φ(z)·V(s-z), run from one end, first reaches the target."""
-    start = max(law_lo, s - highest)
-    stop = min(law_hi, s - lowest)
+    lo, law_at = tables.law_lo[t, j], tables.law_at[t, j]
+    lowest, value_at = tables.lowest[t, j + 1], tables.first[t, j + 1]
+    start = max(lo, s - tables.highest[t, j + 1])
+    stop = min(tables.law_hi[t, j], s - lowest)
     total = 0.0
     if upward:
         z = start
         while True:
-            total += tables.law[law_at + z - law_lo] * tables.value[value_at + s - z - lowest]
+            total += tables.law[law_at + z - lo] * tables.value[value_at + s - z - lowest]
             if total >= target or z == stop:
                 return z
             z += 1
     z = stop
     while True:
-        total += tables.law[law_at + z - law_lo] * tables.value[value_at + s - z - lowest]
+        total += tables.law[law_at + z - lo] * tables.value[value_at + s - z - lowest]
         if total >= target or z == start:
             return z
         z -= 1
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _fill_law(tables, t, j, s, out):
     """h_js for one row class on its feasible z; (first z, how many)."""
     after = tables.first[t, j + 1]
@@ -163,225 +173,340 @@ def _fill_law(tables, t, j, s, out):
     return start, stop - start + 1
 
 
-@njit(cache=True)
-def chance_of_zero(tables, j, remainders):
-    """P(Σ Z = 0) in column j by direct convolution, in the order in which the twin adds."""
-    widest = 0
-    for i in range(tables.rows):
-        t = tables.row_class[i]
-        widest = max(widest, tables.law_hi[t, j] - tables.law_lo[t, j] + 1)
-    one = np.empty(widest)
-    law = np.empty(tables.rows * widest + 1)
-    new = np.empty(tables.rows * widest + 1)
-    law[0] = 1.0
-    lo, size = 0, 1
-    for i in range(tables.rows):
-        start, width = _fill_law(tables, tables.row_class[i], j, remainders[i], one)
+@njit(cache=True, _nrt=False)
+def chance_of_sum(tables, j, remainders, begin, target, room):
+    """P(sum of the rows from `begin` in the column's order = target), in the order in which the twin adds.
+
+    `room` is work space: three rows as long as all windows together.
+    """
+    law, size, lo, width = 0, 1, 0, 0
+    room[law, 0] = 1.0
+    for n in range(begin, tables.rows):
+        i = tables.order[j, n]
+        start, width = _fill_law(tables, tables.row_class[i], j, remainders[i], room[2])
         lo += start
-        if i == tables.rows - 1:
+        if n == tables.rows - 1:
             break
-        for k in range(size + width - 1):
-            new[k] = 0.0
-        for k in range(width):
-            h = one[k]
-            for m in range(size):
-                new[k + m] += h * law[m]
+        _convolve(room[law], 0, size, room[2], 0, width, room[1 - law])
         size += width - 1
-        law, new = new, law
+        law = 1 - law
     total = 0.0
     for k in range(width):
-        m = -lo - k
+        m = target - lo - k
         if 0 <= m < size:
-            total += one[k] * law[m]
+            total += room[2, k] * room[law, m]
     return total
 
 
-@njit(cache=True)
-def _trimmed_chance(tables, j, remainders):
-    """(p, cut): P(Σ Z = 0) lies between p and p + cut; tails of the partial sums are cut as they grow."""
-    widest = 0
-    for i in range(tables.rows):
-        t = tables.row_class[i]
-        widest = max(widest, tables.law_hi[t, j] - tables.law_lo[t, j] + 1)
-    one = np.empty(widest)
-    law = np.ones(1)
-    lo, cut = 0, 0.0
-    for i in range(tables.rows):
-        start, width = _fill_law(tables, tables.row_class[i], j, remainders[i], one)
-        a, b, lost = _core(one[:width])
-        cut += lost
-        new = np.zeros(law.size + b - a - 1)
-        for k in range(a, b):
-            h = one[k]
-            for m in range(law.size):
-                new[k - a + m] += h * law[m]
-        lo += start + a
-        a, b, lost = _core(new)
-        cut += lost
-        law = new[a:b]
-        lo += a
-    p = law[-lo] if 0 <= -lo < law.size else 0.0
+@njit(cache=True, _nrt=False)
+def _trimmed_chance(tables, j, remainders, begin, target, room):
+    """(p, cut): the same chance lies between p and p + cut; tails of partial sums are cut as they grow."""
+    law, first, size, lo, cut = 0, 0, 1, 0, 0.0
+    room[law, 0] = 1.0
+    for n in range(begin, tables.rows):
+        i = tables.order[j, n]
+        start, width = _fill_law(tables, tables.row_class[i], j, remainders[i], room[2])
+        a, b, lost = _core(room[2], width)
+        _convolve(room[law], first, size, room[2], a, b - a, room[1 - law])
+        law = 1 - law
+        first, last, more = _core(room[law], size + b - a - 1)
+        size = last - first
+        lo += start + a + first
+        cut += lost + more
+    p = room[law, first + target - lo] if 0 <= target - lo < size else 0.0
     return p, cut
 
 
-@njit(cache=True)
-def _core(law):
+@njit(cache=True, _nrt=False)
+def _convolve(law, first, size, one, start, width, out):
+    """out = law[first …] ⊛ one[start …], term by term of `one`."""
+    for k in range(size + width - 1):
+        out[k] = 0.0
+    for k in range(width):
+        h = one[start + k]
+        for m in range(size):
+            out[k + m] += h * law[first + m]
+
+
+@njit(cache=True, _nrt=False)
+def _core(law, size):
     """The range that leaves out at most `_TRIM` at either end, and what it leaves out."""
     a, lost = 0, 0.0
-    while a < law.size - 1 and lost + law[a] <= _TRIM:
+    while a < size - 1 and lost + law[a] <= _TRIM:
         lost += law[a]
         a += 1
-    b, more = law.size, 0.0
+    b, more = size, 0.0
     while b > a + 1 and more + law[b - 1] <= _TRIM:
         b -= 1
         more += law[b]
     return a, b, lost + more
 
 
-@njit(cache=True)
-def _passes(tables, j, remainders, states, u, real, imaginary, depth):
-    """Whether u ≤ P(Σ Z = 0) / Π H, and how it was decided (0 by frequencies, 1 and 2 by convolution).
+@njit(cache=True, inline="always", _nrt=False)
+def _multiplied(tables, j, states, begin, kept, waves):
+    """Products of the first ĥ of the rows from `begin` in the column's order; False if a row has none."""
+    marks, stored, order = tables.marks, tables.waves, tables.order
+    width = tables.column_marks[j, STORED]
+    for m in range(kept):
+        waves[0, m] = 1.0
+        waves[1, m] = 0.0
+    for n in range(begin, tables.rows):
+        at = marks[states[order[j, n]], WAVE]
+        if at < 0:
+            return False
+        for m in range(kept):
+            a, b = stored[at + m], stored[at + width + m]
+            x, y = waves[0, m], waves[1, m]
+            waves[0, m] = x * a - y * b
+            waves[1, m] = x * b + y * a
+    return True
+
+
+@njit(cache=True, inline="always", _nrt=False)
+def _squeezed(u, p, below, above, bound):
+    """1 if u ≤ chance/bound for every chance in p-below … p+above, -1 if for none, else 0."""
+    if u <= (p - below) / bound * (1.0 - ROUNDING):
+        return 1
+    if u > (p + above) / bound * (1.0 + ROUNDING):
+        return -1
+    return 0
+
+
+@njit(cache=True, _nrt=False)
+def _by_convolution(tables, j, remainders, begin, target, u, bound, depth, room):
+    """Whether u ≤ chance/bound, by convolution: trimmed, and in full where that does not decide."""
+    if depth <= 1:
+        p, cut = _trimmed_chance(tables, j, remainders, begin, target, room)
+        sure = _squeezed(u, p, 0.0, cut, bound)
+        if sure != 0:
+            return sure > 0
+    return u <= chance_of_sum(tables, j, remainders, begin, target, room) / bound
+
+
+@njit(cache=True, inline="always", _nrt=False)
+def _column_passes(tables, j, remainders, states, u, waves, depth, room):
+    """Whether u ≤ P(Σ Z = 0) / Π H, and 1 if the frequencies did not decide it.
 
     `depth` begins at a later way of deciding: for tests, which show that all ways agree.
     """
-    kept = tables.kept[j]
+    facts = tables.facts
     bound, rest, up, down = 1.0, 1.0, 1.0, 1.0
-    for m in range(kept):
-        real[m] = 1.0
-        imaginary[m] = 0.0
-    for i in range(tables.rows):
-        state = states[i]
-        facts = tables.facts[state]
-        bound *= facts[BOUND]
-        if depth == 0:
-            rest *= facts[REST]
-            up *= facts[UP]
-            down *= facts[DOWN]
-            t = tables.row_class[i]
-            at = tables.wave_at[t, j] + (state - tables.first[t, j]) * 2 * kept
-            for m in range(kept):
-                a, b = tables.waves[at + m], tables.waves[at + kept + m]
-                x, y = real[m], imaginary[m]
-                real[m] = x * a - y * b
-                imaginary[m] = x * b + y * a
-    if depth == 0:
-        period = tables.period[j]
+    for n in range(tables.rows):
+        state = states[tables.order[j, n]]
+        bound *= facts[state, BOUND]
+        rest *= facts[state, REST]
+        up *= facts[state, UP]
+        down *= facts[state, DOWN]
+    kept, period = tables.column_marks[j, KEPT], tables.column_marks[j, PERIOD]
+    if depth == 0 and _multiplied(tables, j, states, 0, kept, waves):
         p = 1.0
         for m in range(kept):
-            p += real[m] if 2 * (m + 1) == period else 2.0 * real[m]
-        p /= period
-        around = rest * (1.0 + ROUNDING) + tables.slack[j]
-        if u <= (p - around - (up + down)) / bound * (1.0 - ROUNDING):
-            return True, 0
-        if u > (p + around) / bound * (1.0 + ROUNDING):
-            return False, 0
-    if depth <= 1:
-        p, cut = _trimmed_chance(tables, j, remainders)
-        if u <= p / bound * (1.0 - ROUNDING):
-            return True, 1
-        if u > (p + cut) / bound * (1.0 + ROUNDING):
-            return False, 1
-    return u <= chance_of_zero(tables, j, remainders) / bound, 2
+            p += waves[0, m] if 2 * (m + 1) == period else 2.0 * waves[0, m]
+        around = rest * (1.0 + ROUNDING) + tables.slack[j, 0]
+        sure = _squeezed(u, p / period, around + up + down, around, bound)
+        if sure != 0:
+            return sure > 0, 0
+    return _by_convolution(tables, j, remainders, 0, 0, u, bound, depth, room), 1
+
+
+@njit(cache=True, inline="always", _nrt=False)
+def _gather(tables, j, states, whole, scale, marks):
+    """Copy what a column's draws need of each row's state, in the column's order.
+
+    Returns the place in that order of the row with the flattest law among the group, or among all.
+    """
+    facts, stored = tables.facts, tables.marks
+    begin = tables.column_marks[j, OUTSIDE]
+    if begin == tables.rows:
+        begin = 0
+    last, flattest = 0, np.inf
+    for n in range(tables.rows):
+        i = tables.order[j, n]
+        state = states[i]
+        left, right = facts[state, LEFT], facts[state, RIGHT]
+        total = left + right
+        if n >= begin:
+            height = facts[state, PEAK] / total
+            if height < flattest:
+                last, flattest = n, height
+        whole[n, 0], whole[n, 1], whole[n, 2] = left, right, total
+        at, before, guide = stored[state, AT], stored[state, BEFORE], stored[state, GUIDE]
+        lo = tables.law_lo[tables.row_class[i], j]
+        scale[n, 0] = GUIDES / left if left > 0.0 else 0.0
+        scale[n, 1] = GUIDES / right
+        # left part, then right part: first sum, how many, guide, z of the first sum
+        marks[n, 0, 0] = at + 1 if at >= 0 else -1
+        marks[n, 0, 1] = before
+        marks[n, 0, 2] = guide
+        marks[n, 0, 3] = lo + stored[state, TOP] - before
+        marks[n, 1, 0] = at + 2 + before if at >= 0 else -1
+        marks[n, 1, 1] = stored[state, FROM]
+        marks[n, 1, 2] = guide + GUIDES
+        marks[n, 1, 3] = lo + stored[state, TOP] + stored[state, FROM] - 1
+    return last
+
+
+@njit(cache=True, inline="always", _nrt=False)
+def _draw_rows(words, at, tables, j, remainders, begin, end, skip, draw, whole, scale, marks):
+    """Draw the rows at places begin … end-1 of the column's order, but `skip`: (their sum, cursor)."""
+    sums, guides, order = tables.sums, tables.guides, tables.order
+    total = 0
+    for n in range(begin, end):
+        if n == skip:
+            continue
+        u, at = uniform(words, at)
+        target = u * whole[n, 2]
+        side = 0
+        if target >= whole[n, 0]:
+            u, at = uniform(words, at)
+            target = u * whole[n, 1]
+            side = 1
+        base = marks[n, side, 0]
+        i = order[j, n]
+        if base > 0 and target > sums[base - 1]:
+            k = guides[marks[n, side, 2] + _bucket(target, scale[n, side])]
+            count = marks[n, side, 1]
+            while k < count - 1 and sums[base + k] < target:
+                k += 1
+            z = marks[n, side, 3] + (k if side == 0 else -k)
+        else:
+            z = _from_the_tail(tables, tables.row_class[i], j, remainders[i], side == 0, target)
+        draw[i] = z
+        total += z
+    return total, at
+
+
+@njit(cache=True, inline="always", _nrt=False)
+def _group_passes(tables, j, remainders, target, u, waves, known, numbers, depth, room):
+    """Whether u ≤ P(sum of the group = target) / Π H; `numbers` are its bound, rest and wrap bound."""
+    period = tables.column_marks[j, PERIOD]
+    if depth == 0 and known and 2 * abs(target) <= period:
+        phases, start = tables.phases, tables.column_marks[j, PHASE]
+        p = 1.0
+        turn = 0
+        step = target % period
+        for m in range(tables.column_marks[j, GROUP_KEPT]):
+            turn += step
+            if turn >= period:
+                turn -= period
+            part = waves[0, m] * phases[start + turn, 0] - waves[1, m] * phases[start + turn, 1]
+            p += part if 2 * (m + 1) == period else 2.0 * part
+        around = numbers[1] * (1.0 + ROUNDING) + tables.slack[j, 0]
+        sure = _squeezed(u, p / period, around + numbers[2], around, numbers[0])
+        if sure != 0:
+            return sure > 0
+    begin = tables.column_marks[j, OUTSIDE]
+    return _by_convolution(tables, j, remainders, begin, target, u, numbers[0], depth, room)
+
+
+@njit(cache=True, inline="always", _nrt=False)
+def _group_numbers(tables, j, states):
+    """Bound, bound of the frequencies left out, bound of what wraps: products over the group's rows."""
+    facts = tables.facts
+    bound, rest, up, down = 1.0, 1.0, tables.slack[j, 1], tables.slack[j, 1]
+    for n in range(tables.column_marks[j, OUTSIDE], tables.rows):
+        state = states[tables.order[j, n]]
+        bound *= facts[state, GROUP_BOUND]
+        rest *= facts[state, GROUP_REST]
+        up *= facts[state, UP]
+        down *= facts[state, DOWN]
+    return bound, rest, up + down
+
+
+@njit(cache=True, inline="always", _nrt=False)
+def _forced_weight(tables, t, j, s, z):
+    """φ(z)·V(s-z), zero outside the windows."""
+    after = s - z
+    if z < tables.law_lo[t, j] or z > tables.law_hi[t, j]:
+        return 0.0
+    if after < tables.lowest[t, j + 1] or after > tables.highest[t, j + 1]:
+        return 0.0
+    value = tables.value[tables.first[t, j + 1] + after - tables.lowest[t, j + 1]]
+    return tables.law[tables.law_at[t, j] + z - tables.law_lo[t, j]] * value
+
+
+@njit(cache=True, inline="always", _nrt=False)
+def _draw_column(words, at, tables, j, remainders, states, draw, whole, scale, marks, waves, depth, room):
+    """One column given its remainders and that it sums to zero; the cursor, past the end if unfinished.
+
+    The rows outside the group are drawn until the group is likely enough to make up for their sum; then
+    the group is drawn, all but its flattest row, which is forced and kept with chance h/max h.
+    """
+    size, rows = words.size, tables.rows
+    last = _gather(tables, j, states, whole, scale, marks)
+    outside = tables.column_marks[j, OUTSIDE]
+    total = 0
+    if outside < rows:
+        known = _multiplied(tables, j, states, outside, tables.column_marks[j, GROUP_KEPT], waves)
+        numbers = _group_numbers(tables, j, states)
+        while True:
+            total, at = _draw_rows(
+                words, at, tables, j, remainders, 0, outside, -1, draw, whole, scale, marks
+            )
+            u, at = uniform(words, at)
+            if at > size:
+                return at
+            if _group_passes(tables, j, remainders, -total, u, waves, known, numbers, depth, room):
+                break
+    begin = outside if outside < rows else 0
+    i = tables.order[j, last]
+    peak = tables.facts[states[i], PEAK]
+    while True:
+        more, at = _draw_rows(
+            words, at, tables, j, remainders, begin, rows, last, draw, whole, scale, marks
+        )
+        if at > size:
+            return at
+        forced = -total - more
+        weight = _forced_weight(tables, tables.row_class[i], j, remainders[i], forced)
+        if weight > 0.0:
+            u, at = uniform(words, at)
+            if at > size:
+                return at
+            if u <= weight / peak:
+                draw[i] = forced
+                return at
 
 
 @njit(cache=True)
-def _draw_column(words, at, tables, j, remainders, states, draw, whole, scale, marks):
-    """One column given its remainders and that it sums to zero; the cursor, past the end if unfinished.
-
-    All rows but the one with the flattest law are drawn by themselves; that one is forced, and kept
-    with probability h(forced)/max h.
-    """
-    rows = tables.rows
-    last, flattest = 0, np.inf
-    for i in range(rows):
-        facts = tables.facts[states[i]]
-        left, right = facts[LEFT], facts[RIGHT]
-        total = left + right
-        if facts[PEAK] / total < flattest:
-            last, flattest = i, facts[PEAK] / total
-        whole[i, 0], whole[i, 1], whole[i, 2] = left, right, total
-        scale[i, 0] = GUIDES / left if left > 0.0 else 0.0
-        scale[i, 1] = GUIDES / right
-        marks[i] = tables.marks[states[i]]
-    size = words.size
-    t_last = tables.row_class[last]
-    lowest, highest = tables.lowest[t_last, j + 1], tables.highest[t_last, j + 1]
-    law_lo, law_hi = tables.law_lo[t_last, j], tables.law_hi[t_last, j]
-    law_at, value_at = tables.law_at[t_last, j], tables.first[t_last, j + 1]
-    while True:
-        forced = 0
-        for i in range(rows):
-            if i == last:
-                continue
+def work_space(tables):
+    """The longest sum of windows in any column."""
+    longest = 1
+    for j in range(tables.columns):
+        length = 1
+        for i in range(tables.rows):
             t = tables.row_class[i]
-            u, at = uniform(words, at)
-            target = u * whole[i, 2]
-            mark = marks[i]
-            stored = mark[AT]
-            below = target < whole[i, 0]
-            if not below:
-                v, at = uniform(words, at)
-                target = v * whole[i, 1]
-            if stored >= 0:
-                if below:
-                    base, count, guide, scaling = stored + 1, mark[BEFORE], mark[GUIDE], scale[i, 0]
-                else:
-                    base = stored + 2 + mark[BEFORE]
-                    count, guide, scaling = mark[FROM], mark[GUIDE] + GUIDES, scale[i, 1]
-                if target > tables.sums[base - 1]:
-                    k = tables.guides[guide + _bucket(target, scaling)]
-                    while k < count - 1 and tables.sums[base + k] < target:
-                        k += 1
-                    z = tables.law_lo[t, j] + (mark[TOP] - count + k if below else mark[TOP] + count - 1 - k)
-                    draw[i] = z
-                    forced -= z
-                    continue
-            z = _from_the_tail(
-                tables,
-                tables.law_at[t, j],
-                tables.law_lo[t, j],
-                tables.law_hi[t, j],
-                tables.first[t, j + 1],
-                tables.lowest[t, j + 1],
-                tables.highest[t, j + 1],
-                remainders[i],
-                below,
-                target,
-            )
-            draw[i] = z
-            forced -= z
-        if at > size:
-            return at
-        after = remainders[last] - forced
-        if forced < law_lo or forced > law_hi or after < lowest or after > highest:
-            continue
-        weight = tables.law[law_at + forced - law_lo] * tables.value[value_at + after - lowest]
-        u, at = uniform(words, at)
-        if at > size:
-            return at
-        if u <= weight / tables.facts[states[last], PEAK]:
-            draw[last] = forced
-            return at
+            length += tables.law_hi[t, j] - tables.law_lo[t, j] + 1
+        longest = max(longest, length)
+    return np.empty((3, longest))
 
 
 @njit(cache=True)
 def fill_columns(words, out, tables, depth):
-    """Rows of `out` until they or the words run out: (draws, words, attempts, squeezes undecided).
+    """Rows of `out` until they or the words run out: (draws, words, attempts, tests left undecided).
 
     Words and attempts of an unfinished draw are not counted.
     """
+    rows = tables.rows
+    return _filled(
+        words,
+        out,
+        tables,
+        depth,
+        np.zeros((3, rows), dtype=np.int64),
+        np.empty((rows, 3)),
+        np.empty((rows, 2)),
+        np.empty((rows, 2, 4), dtype=np.int64),
+        np.empty((2, tables.column_marks[:, STORED].max())),
+        work_space(tables),
+    )
+
+
+@njit(cache=True, _nrt=False)
+def _filled(words, out, tables, depth, row_state, whole, scale, marks, waves, room):
+    """`fill_columns` in given work space; compiled without reference counts, which cost more than draws."""
     rows, columns = tables.rows, tables.columns
-    remainders = np.zeros(rows, dtype=np.int64)
-    states = np.zeros(rows, dtype=np.int64)
-    draw = np.zeros(rows, dtype=np.int64)
-    whole = np.empty((rows, 3))
-    scale = np.empty((rows, 2))
-    marks = np.empty((rows, 5), dtype=np.int64)
-    most = 1
-    for j in range(columns):
-        most = max(most, tables.kept[j])
-    real = np.empty(most)
-    imaginary = np.empty(most)
+    remainders, states, draw = row_state[0], row_state[1], row_state[2]
     at, used, done, attempts, counted, undecided = 0, 0, 0, 0, 0, 0
     while done < out.shape[0]:
         attempts += 1
@@ -396,11 +521,13 @@ def fill_columns(words, out, tables, depth):
                 u, at = uniform(words, at)
                 if at > words.size:
                     return done, used, counted, undecided
-                accepted, way = _passes(tables, j, remainders, states, u, real, imaginary, depth)
-                undecided += way > 0
+                accepted, unsure = _column_passes(tables, j, remainders, states, u, waves, depth, room)
+                undecided += unsure
                 if not accepted:
                     break
-            at = _draw_column(words, at, tables, j, remainders, states, draw, whole, scale, marks)
+            at = _draw_column(
+                words, at, tables, j, remainders, states, draw, whole, scale, marks, waves, depth, room
+            )
             if at > words.size:
                 return done, used, counted, undecided
             for i in range(rows):

@@ -89,9 +89,7 @@ class PreparedColumns:
         for j in range(tables.columns - 1):
             if j and not source.uniform() <= self.odds(j, remainders):
                 return None
-            column = None
-            while column is None:
-                column = self.try_column(j, remainders, source)
+            column = self.draw_column(j, remainders, source)
             out[tables.place[j :: tables.columns]] = column
             remainders = remainders - column
         out[tables.place[tables.columns - 1 :: tables.columns]] = remainders
@@ -99,47 +97,94 @@ class PreparedColumns:
 
     def odds(self, j: int, remainders: IntArray) -> float:
         """P(Σ Z = 0) / Π H in column j: at most one."""
+        rows = self.built.tables.order[j]
+        return self._chance(j, remainders, rows, 0) / self._bound(j, remainders, rows, kernels.BOUND)
+
+    def draw_column(self, j: int, remainders: IntArray, source: Source) -> IntArray:
+        """Column j given what each row needs and that it sums to zero, row by row.
+
+        **Law.** Π_i h_i(z_i), given Σ z_i = 0. The rows outside the group come first, each by itself, and
+        are kept with P(group = -their sum) over its bound; then the group, given its sum.
+        """
         tables = self.built.tables
+        outside, rest = np.split(tables.order[j], [tables.column_marks[j, kernels.OUTSIDE]])
+        column = np.zeros(tables.rows, dtype=np.int64)
+        if len(rest):
+            found = None
+            while found is None:
+                found = self.try_outside(j, remainders, source)
+            column[outside] = found
+        inside = rest if len(rest) else outside
+        needed, last = -int(column.sum()), None
+        while last is None:
+            last = self.try_inside(j, remainders, inside, needed, source)
+        column[inside] = last
+        return column
+
+    def try_outside(self, j: int, remainders: IntArray, source: Source) -> IntArray | None:
+        """Draw the rows outside the group; None unless the group can make up for them often enough."""
+        tables = self.built.tables
+        outside, group = np.split(tables.order[j], [tables.column_marks[j, kernels.OUTSIDE]])
+        found = np.array([self._pick(int(i), j, int(remainders[i]), source) for i in outside], dtype=np.int64)
+        odds = self._chance(j, remainders, group, -int(found.sum()))
+        odds /= self._bound(j, remainders, group, kernels.GROUP_BOUND)
+        return found if source.uniform() <= odds else None
+
+    def try_inside(
+        self, j: int, remainders: IntArray, rows: IntArray, needed: int, source: Source
+    ) -> IntArray | None:
+        """Draw all rows but the one with the flattest law; force that one, and keep it or not."""
+        tables = self.built.tables
+        states = [self._state(int(i), j, int(remainders[i])) for i in rows]
+        last = int(np.argmin([float(tables.facts[s, kernels.PEAK]) / self._total(s) for s in states]))
+        found = np.zeros(len(rows), dtype=np.int64)
+        for n, i in enumerate(rows):
+            if n != last:
+                found[n] = self._pick(int(i), j, int(remainders[i]), source)
+        forced = needed - int(found.sum())
+        start, weights = self._weights(int(rows[last]), j, int(remainders[rows[last]]))
+        if not start <= forced < start + len(weights):
+            return None
+        peak = float(tables.facts[states[last], kernels.PEAK])
+        if not source.uniform() <= float(weights[forced - start]) / peak:
+            return None
+        found[last] = forced
+        return found
+
+    def _pick(self, i: int, j: int, s: int, source: Source) -> int:
+        start, weights = self._weights(i, j, s)
+        return start + source.categorical(weights)
+
+    def _chance(self, j: int, remainders: IntArray, rows: IntArray, target: int) -> float:
+        """P(the rows' cells of column j sum to `target`), the rows taken as independent."""
         law, lo = np.ones(1), 0
-        chance = bound = 1.0
-        for i, s in enumerate(remainders):
-            start, weights, state = self._weights(i, j, int(s))
-            one = weights / self._total(state)
-            bound *= float(tables.facts[state, kernels.BOUND])
-            lo += start
-            if i == tables.rows - 1:
-                chance = 0.0
-                for k, h in enumerate(one):
-                    if 0 <= -lo - k < len(law):
-                        chance += float(h * law[-lo - k])
-                return chance / bound
+        for i in rows[:-1]:
+            start, one = self._law(int(i), j, int(remainders[i]))
             new = np.zeros(len(law) + len(one) - 1)
             for k, h in enumerate(one):
                 new[k : k + len(law)] += h * law
-            law = new
-        raise AssertionError("an array has at least one row")
+            law, lo = new, lo + start
+        start, one = self._law(int(rows[-1]), j, int(remainders[rows[-1]]))
+        chance = 0.0
+        for k, h in enumerate(one):
+            at = target - lo - start - k
+            if 0 <= at < len(law):
+                chance += float(h * law[at])
+        return chance
 
-    def try_column(self, j: int, remainders: IntArray, source: Source) -> IntArray | None:
-        """Draw all rows but the one with the flattest law; force that one, and keep it or not."""
-        tables = self.built.tables
-        rows = [self._weights(i, j, int(s)) for i, s in enumerate(remainders)]
-        peaks = [float(tables.facts[state, kernels.PEAK]) for _, _, state in rows]
-        last = int(np.argmin([peak / self._total(row[2]) for peak, row in zip(peaks, rows, strict=True)]))
-        column = np.zeros(tables.rows, dtype=np.int64)
-        for i, (start, weights, _) in enumerate(rows):
-            if i != last:
-                column[i] = start + source.categorical(weights)
-        forced = -int(column.sum())
-        start, weights, _ = rows[last]
-        if not start <= forced < start + len(weights):
-            return None
-        if not source.uniform() <= float(weights[forced - start]) / peaks[last]:
-            return None
-        column[last] = forced
-        return column
+    def _bound(self, j: int, remainders: IntArray, rows: IntArray, which: int) -> float:
+        bound = 1.0
+        for i in rows:
+            bound *= float(self.built.tables.facts[self._state(int(i), j, int(remainders[i])), which])
+        return bound
 
-    def _weights(self, i: int, j: int, s: int) -> tuple[int, FloatArray, int]:
-        """φ_ij(z)·V_i,j+1(s-z) on its feasible z: the first z, the weights, and the state's place."""
+    def _law(self, i: int, j: int, s: int) -> tuple[int, FloatArray]:
+        """h_ijs: the first z, and the probabilities."""
+        start, weights = self._weights(i, j, s)
+        return start, weights / self._total(self._state(i, j, s))
+
+    def _weights(self, i: int, j: int, s: int) -> tuple[int, FloatArray]:
+        """φ_ij(z)·V_i,j+1(s-z) on its feasible z: the first z, and the weights."""
         tables = self.built.tables
         t = tables.row_class[i]
         lowest, highest = int(tables.lowest[t, j + 1]), int(tables.highest[t, j + 1])
@@ -147,8 +192,13 @@ class PreparedColumns:
         start, stop = max(lo, s - highest), min(hi, s - lowest)
         law = tables.law[int(tables.law_at[t, j]) + start - lo :][: stop - start + 1]
         first = int(tables.first[t, j + 1]) - lowest
-        values = tables.value[first + s - stop : first + s - start + 1][::-1]
-        return start, law * values, int(tables.first[t, j]) + s - int(tables.lowest[t, j])
+        return start, law * tables.value[first + s - stop : first + s - start + 1][::-1]
+
+    def _state(self, i: int, j: int, s: int) -> int:
+        """Where the tables of row i with remainder s stand."""
+        tables = self.built.tables
+        t = tables.row_class[i]
+        return int(tables.first[t, j]) + s - int(tables.lowest[t, j])
 
     def _total(self, state: int) -> float:
         facts = self.built.tables.facts[state]

@@ -22,7 +22,8 @@ from congenial.samplers.crossing.twisted_windows import Prefix, Step, Values, ma
 _ULP = 2.0**-53
 _UPWARD = 1 + 1e-9
 _RARE_REMAINDER = 2.0**-9  # remainders beyond these tails have no stored sums
-_STATE = 112.0  # bytes of a state but for its frequencies and stored sums
+_RARE_WAVE = 2.0**-24  # nor are frequencies kept for remainders beyond these
+_STATE = 136.0  # bytes of a state but for its frequencies and stored sums
 _RARE_VALUE = 2.0**-10  # nor have values of z beyond these
 
 
@@ -66,7 +67,6 @@ class _Store:
         self.law_at = np.zeros(shape, dtype=np.int64)
         self.law_lo = np.zeros(shape, dtype=np.int64)
         self.law_hi = np.zeros(shape, dtype=np.int64)
-        self.wave_at = np.zeros(shape, dtype=np.int64)
         self.value: list[FloatArray] = []
         self.facts: list[FloatArray] = []
         self.marks: list[NDArray[np.int64]] = []
@@ -88,30 +88,30 @@ class _Store:
         self.value.append(weights)
 
     def add_step(
-        self, t: int, j: int, step: Step, values: FloatArray, bounds: Bounds | None, room: float
+        self, t: int, j: int, step: Step, values: FloatArray, bounds: Bounds, room: float
     ) -> None:
         """Everything of a class at a column that is drawn."""
         self.add_values(t, j, step.lo, values)
-        facts = np.zeros((len(values), 8))
+        facts = np.zeros((len(values), kernels.FACTS))
         facts[:, kernels.LEFT], facts[:, kernels.RIGHT] = step.left, step.right
         facts[:, kernels.PEAK] = step.peak
-        if bounds is not None:
-            facts[:, kernels.BOUND], facts[:, kernels.REST] = bounds.bound, bounds.rest
-            facts[:, kernels.UP], facts[:, kernels.DOWN] = bounds.wrap_up, bounds.wrap_down
-            waves = np.hstack([bounds.first.real, bounds.first.imag]).ravel()
-            self.wave_at[t, j] = self.waves_stored
-            self.waves_stored += len(waves)
-            self.waves.append(waves)
+        facts[:, kernels.BOUND], facts[:, kernels.REST] = bounds.bound, bounds.rest
+        facts[:, kernels.UP], facts[:, kernels.DOWN] = bounds.wrap_up, bounds.wrap_down
+        facts[:, kernels.GROUP_BOUND], facts[:, kernels.GROUP_REST] = bounds.group_bound, bounds.group_rest
         self.facts.append(facts)
-        self.marks.append(self._marks(step, room))
+        marks = self._marks(step, room)
+        a, b = _likely(step.share, _RARE_WAVE)
+        waves = np.hstack([bounds.first.real, bounds.first.imag])[a:b]
+        marks[a:b, kernels.WAVE] = self.waves_stored + waves.shape[1] * np.arange(b - a)
+        self.waves_stored += waves.size
+        self.waves.append(waves.ravel())
+        self.marks.append(marks)
 
     def _marks(self, step: Step, room: float) -> NDArray[np.int64]:
         """Where each state's stored sums lie; -1 where there are none."""
-        marks = np.full((len(step.peak), 5), -1, dtype=np.int64)
+        marks = np.full((len(step.peak), kernels.MARKS), -1, dtype=np.int64)
         marks[:, kernels.TOP] = step.top
-        upward, downward = np.cumsum(step.share), np.cumsum(step.share[::-1])
-        a = min(int(np.searchsorted(upward, _RARE_REMAINDER)), step.typical)
-        b = max(len(marks) - int(np.searchsorted(downward, _RARE_REMAINDER)), step.typical + 1)
+        a, b = _likely(step.share, _RARE_REMAINDER)
         matrix = step.weights(a, b - a)
         largest = matrix.size + 2 * len(matrix)
         sums = np.empty(largest)
@@ -121,7 +121,7 @@ class _Store:
         matrix = np.ascontiguousarray(matrix)
         ends = kernels.pack_states(matrix, step.top[a:b], _RARE_VALUE, sums, marks[a:b], guides, 0, 0)
         if 8.0 * ends[0] + 2.0 * ends[1] > room:
-            marks[:, 1:] = -1
+            marks[:, kernels.AT] = -1
             return marks
         marks[a:b, kernels.AT] += self.sums_stored
         marks[a:b, kernels.GUIDE] += self.guides_stored
@@ -130,6 +130,14 @@ class _Store:
         self.sums_stored += ends[0]
         self.guides_stored += ends[1]
         return marks
+
+
+def _likely(share: FloatArray, tail: float) -> tuple[int, int]:
+    """The range of remainders beyond which less than `tail` lies on either side."""
+    upward, downward = np.cumsum(share), np.cumsum(share[::-1])
+    top = int(share.argmax())
+    a = min(int(np.searchsorted(upward, tail)), top)
+    return a, max(len(share) - int(np.searchsorted(downward, tail)), top + 1)
 
 
 class _Lane:
@@ -193,36 +201,33 @@ def build(
     columns = len(laws[0])
     lanes = [_Lane(row, log2_mass - 16) for row in laws]
     store = _Store(len(laws), columns, memory)
-    grids: dict[int, Grid] = {}
+    grids: list[Grid] = []
     error = 0.0
     for t, lane in enumerate(lanes):
         lane.finish_last(log2_mass)
         store.add_values(t, columns - 1, lane.after.lo, lane.after.weights)
-        store.facts.append(np.zeros((len(lane.after.weights), 8)))
-        store.marks.append(np.full((len(lane.after.weights), 5), -1, dtype=np.int64))
+        store.facts.append(np.zeros((len(lane.after.weights), kernels.FACTS)))
+        store.marks.append(np.full((len(lane.after.weights), kernels.MARKS), -1, dtype=np.int64))
     steps: list[Step] = []
     for j in range(columns - 2, -1, -1):
         steps = [lane.step(j, log2_mass) for lane in lanes]
         error += _column_error(steps, counts)
-        grid = choose_grid(steps, counts) if j else None
+        grid = choose_grid(steps, row_class)
         for t, (lane, step) in enumerate(zip(lanes, steps, strict=True)):
             room = (memory - store.used) / (j * len(lanes) + len(lanes) - t)
-            room -= len(step.peak) * (_STATE + 16.0 * (grid.kept if grid else 0))
+            room -= len(step.peak) * (_STATE + 16.0 * grid.stored)
             if store.used > memory:
                 raise TooLargeError
-            bounds = column_bounds(step, grid, t) if grid else None
-            values = step.total * bounds.bound if bounds else np.ones(1)
-            if j:
-                lane.after = scaled(step.lo, values, step.after.exponent)
-                values = lane.after.weights
-            store.add_step(t, j, step, values, bounds, room)
-        if grid:
-            grids[j] = grid
+            bounds = column_bounds(step, grid, t)
+            after = scaled(step.lo, step.total * bounds.bound, step.after.exponent)
+            lane.after = after if j else lane.after
+            store.add_step(t, j, step, after.weights, bounds, room)
+        grids.append(grid)
     for n, row in zip(counts, laws, strict=True):
         error += float(n) * sum(law.relative_error for law in row)
     _place_laws(store, laws)
     missing = tuple(lane.missing(float(step.total[0])) for lane, step in zip(lanes, steps, strict=True))
-    tables = _tables(store, laws, row_class, place, grids)
+    tables = _tables(store, laws, row_class, place, grids[::-1])
     return Built(tables, missing, _first_chance(steps, counts), 2 * error)
 
 
@@ -267,10 +272,11 @@ def _tables(
     laws: Sequence[Sequence[Unary]],
     row_class: NDArray[np.int64],
     place: NDArray[np.int64],
-    grids: dict[int, Grid],
+    grids: Sequence[Grid],
 ) -> kernels.Tables:
     columns = len(laws[0])
-    inner = [grids.get(j) for j in range(columns)]
+    turns = [2 * np.pi * np.arange(g.period) / g.period for g in grids]
+    starts = np.cumsum([0, *(g.period for g in grids)])
     return kernels.Tables(
         rows=len(row_class),
         columns=columns,
@@ -287,10 +293,13 @@ def _tables(
         facts=np.concatenate(store.facts),
         marks=np.concatenate(store.marks),
         waves=np.concatenate([*store.waves, np.zeros(1)]),
-        wave_at=store.wave_at,
-        kept=np.array([g.kept if g else 0 for g in inner], dtype=np.int64),
-        period=np.array([g.period if g else 1 for g in inner], dtype=np.int64),
-        slack=np.array([g.slack if g else 0.0 for g in inner]),
+        phases=np.concatenate([np.column_stack([np.cos(x), np.sin(x)]) for x in turns]),
+        column_marks=np.array(
+            [[g.kept, g.group_kept, g.stored, g.period, g.outside, s] for g, s in zip(grids, starts[:-1], strict=True)],
+            dtype=np.int64,
+        ),
+        order=np.array([g.order for g in grids], dtype=np.int64),
+        slack=np.array([[g.slack, g.group_wrap] for g in grids]),
         sums=np.concatenate([*store.sums, np.zeros(1)]),
         guides=np.concatenate([*store.guides, np.zeros(1, dtype=np.int16)]),
     )
