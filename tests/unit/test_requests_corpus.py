@@ -5,7 +5,6 @@ import json
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
-from support.requests.corpus import INVALID, VALID, expected
 
 from congenial.errors import RequestError
 from congenial.requests import json_text, yaml_text
@@ -13,6 +12,7 @@ from congenial.requests.nodes import Items, Text
 from congenial.requests.reading import read_request
 from congenial.requests.resolve import request_from_resolved, resolve
 from congenial.requests.schema import json_schema
+from support.requests.corpus import INVALID, VALID, expected
 
 SCHEMA = Draft202012Validator(json_schema())
 

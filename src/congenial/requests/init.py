@@ -143,6 +143,7 @@ def _text(
     records = found.counts is None
     used = {column for axis in axes for column in axis.columns} | {found.counts}
     unused = [column.name for column in found.columns if column.name not in used]
+    why = dict.fromkeys(unused, "rows are told apart without it") | dict(found.left_out)
     lines = [
         "# A first request, written by `congenial init`. Check every line before you release anything.",
         "congenial: 1",
@@ -158,8 +159,7 @@ def _text(
     lines += ["  axes:", *_about_labels(records)]
     for axis in axes:
         lines.append(f"    {scalar(axis.name)}: {_axis(axis, labels[axis.name], files.get(axis.name))}")
-    if unused:
-        lines.append(f"    # not used: {', '.join(' '.join(name.split()) for name in unused)}")
+    lines += [f"    # not used: {_one_line(name)} ({_one_line(why[name])})" for name in unused]
     return "\n".join([*lines, "", *_rest(records, axes)]) + "\n"
 
 
@@ -220,6 +220,11 @@ def _rest(records: bool, axes: Sequence[Proposal]) -> list[str]:
         "bounds:",
         "#  - nonnegative",
     ]
+
+
+def _one_line(text: str) -> str:
+    """Text of a source as a comment can hold it."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def _plain(name: str) -> str:

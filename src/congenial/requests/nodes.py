@@ -15,7 +15,7 @@ from congenial.errors import Fault
 DEEPEST = 40
 """Lists and mappings inside each other; no request comes near."""
 
-MOST = 2_000_000
+MOST = 500_000
 """Nodes of one request, aliases written out."""
 
 

@@ -20,7 +20,7 @@ from congenial.requests.fields import Found, Reader, kind_of, numbered
 from congenial.requests.grammar import REQUEST_KEYS, KnownAxes
 from congenial.requests.items import ItemReader
 from congenial.requests.model import Request, Unit
-from congenial.requests.nodes import Keys, Node, lines
+from congenial.requests.nodes import Keys, Node, Text, lines
 from congenial.requests.sections import (
     read_about,
     read_budget,
@@ -61,6 +61,8 @@ def read_text(
     """Read a request from text; the files that it names are found from `folder`."""
     faults: list[Fault] = []
     root = (json_text if kind == "json" else yaml_text).parse(text, faults)
+    if isinstance(root, Text) and root.is_nothing:
+        root = None
     if root is None and not faults:
         hint = "write at least table and measurements; congenial init FILE writes a first one."
         faults.append(Fault("", f"{name} is empty", hint))

@@ -61,7 +61,7 @@ def read_rows(path: FilePath, weighted: bool, say: RowFaults) -> tuple[Row, ...]
     header = [name.strip() for name in table[0][1]]
     if not _header_is_sound(header, weighted, say):
         return ()
-    if len(table) == 1:
+    if len(table) == 1 and not say.count:
         say.add(None, "the file has a header and no rows")
     rows = (_row(number, header, record, weighted, say) for number, record in table[1:])
     return tuple(row for row in rows if row is not None)
