@@ -11,23 +11,21 @@ integer program decides, or the bound is stated and called one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from congenial.privacy import general
 from congenial.privacy.changes import Changes
-from congenial.privacy.fixed import fixed_groups
-from congenial.privacy.nested import NONE, Step, longest
-from congenial.privacy.pairs import Costed, farthest
-from congenial.privacy.partitions import chained, distinct, same
+from congenial.privacy.nested import NONE
+from congenial.privacy.partitions import chained
 from congenial.privacy.prices import Binding, price
 from congenial.privacy.programs import Types, Weighed, dearest
 from congenial.privacy.reading import Factor, Family, Reading
+from congenial.privacy.units import Dearest, UnitMoves
 from congenial.requests.model import Unit
 
-Floats = NDArray[np.float64]
 _TYPES = 600  # the widest integer program for a loss
 _NEAR = 1e-12
 
@@ -48,8 +46,8 @@ class Candidate:
 class Losses:
     """The largest losses. Each of `ways` is (steps, candidates): steps times their largest loss is a bound.
 
-    `kappa` is the largest pure loss before bounds. `per_count` is what a count moved by one may cost (ε
-    and ρ), whatever else moves.
+    `kappa` is the largest pure loss before bounds. `per_count` is what a count moved by one costs at most
+    (in ε, in ρ), whatever else moves. `is_exact` speaks of all of them before bounds.
     """
 
     ways: tuple[tuple[int, tuple[Candidate, ...]], ...]
@@ -67,43 +65,36 @@ class Losses:
 
 def losses(reading: Reading, changes: Changes, bounds: Binding, unit: Unit) -> Losses:
     """The largest losses over the changes that the units can make."""
-    pure = [factor for factor in reading.factors if factor.currency == "epsilon"]
-    gauss = [factor for factor in reading.factors if factor.currency == "rho"]
-    ways, kappa, exact = _pure(reading, pure, changes, bounds, unit)
-    rho, also = _most(reading, gauss, changes, bounds, unit, power=2)
-    per_count = tuple(float(_costs(some, reading, changes).max(initial=0.0)) for some in (pure, gauss))
-    return Losses(ways, kappa, rho, exact and also and not bounds, (per_count[0], per_count[1]))
+    moves = UnitMoves(reading, changes, bounds, unit)
+    pure = _Account(moves, [factor for factor in reading.factors if factor.currency == "epsilon"], 1)
+    gauss = _Account(moves, [factor for factor in reading.factors if factor.currency == "rho"], 2)
+    kappa, exact = pure.most()
+    rho, also = gauss.most()
+    ways = _ways(pure, kappa, bounds) if pure.factors else ()
+    return Losses(ways, kappa, rho, exact and also, (pure.one.per_count, gauss.one.per_count))
 
 
-def _pure(
-    reading: Reading, factors: Sequence[Factor], changes: Changes, bounds: Binding, unit: Unit
-) -> tuple[tuple[tuple[int, tuple[Candidate, ...]], ...], float, bool]:
-    """The ways to bound the pure loss, the largest κ, and whether that is attained."""
-    if not factors:
-        return (), 0.0, True
-    if not _adds_up(changes):
-        kappa, exact = _most(reading, factors, changes, bounds, unit, power=1)
-        return ((1, (_bounded(kappa, bounds),)),), kappa, exact
-    units, exact = _units(reading, factors, changes, bounds, unit)
-    if not units:
-        return (), 0.0, exact
-    rows = changes.rows
-    kappa = rows * max(candidate.kappa for candidate in units)
-    steps = (rows, tuple(units))
-    if not bounds:
-        return (steps,), kappa, exact
+def _ways(pure: _Account, kappa: float, bounds: Binding) -> tuple[tuple[int, tuple[Candidate, ...]], ...]:
+    """The ways to bound the pure loss: the whole change at once, or unit moves one after the other."""
     whole = (1, (_bounded(kappa, bounds),))
-    inside = changes.lattice.chain is not None and _nests(reading, bounds)
-    return ((steps, whole) if rows == 1 or inside else (whole,)), kappa, exact
+    if not bounds or not pure.adds_up:
+        return (whole,)
+    rows, one = pure.moves.changes.rows, pure.one
+    candidates = [_bounded(cost, bounds) for cost in (one.joined, one.alone) if cost > NONE]
+    if one.apart[1] > NONE and pure.moves.changes.lattice.chain is None:
+        candidates.append(_bounded(sum(one.apart), bounds))
+    elif one.apart[1] > NONE:
+        # two independent blocks; a limit on one side adds only to the one that moves away from it
+        sides = one.apart if bounds.has_lower and bounds.has_upper else one.apart[:1]
+        candidates.append(Candidate(sum(one.apart), tuple((cost, bounds.least) for cost in sides)))
+    steps = (rows, tuple(candidates))
+    if rows == 1:
+        return (steps,)
+    return (steps, whole) if _nests(pure.moves.reading, bounds) else (whole,)
 
 
 def _bounded(kappa: float, bounds: Binding) -> Candidate:
     return Candidate(kappa, ((kappa, bounds.least),) if bounds else ())
-
-
-def _adds_up(changes: Changes) -> bool:
-    """Whether every change is a sum of as many unit moves as it has rows, all of them admissible."""
-    return changes.lattice.chain is not None or changes.rows == 1
 
 
 def _nests(reading: Reading, bounds: Binding) -> bool:
@@ -111,169 +102,64 @@ def _nests(reading: Reading, bounds: Binding) -> bool:
     return chained([*reading.facts, *(bound.family for bound in bounds.bounds)]) is not None
 
 
-def _units(
-    reading: Reading, factors: Sequence[Factor], changes: Changes, bounds: Binding, unit: Unit
-) -> tuple[list[Candidate], bool]:
-    """The dearest unit moves of each kind."""
-    pairs, adds = unit.change != "add-or-remove", unit.change != "replace"
-    steps = _tree(reading, factors, changes, bounds)
-    if steps is None:
-        return _crossing_units(reading, factors, changes, bounds, pairs=pairs, adds=adds)
-    found = longest(steps, reading.size)
-    least = bounds.least
-    candidates = []
-    if pairs and found.joined > NONE:
-        candidates.append(_bounded(found.joined, bounds))
-    if pairs and found.second > NONE:
-        sides = (found.first, found.second) if bounds.has_lower and bounds.has_upper else (found.first,)
-        parts = tuple((kappa, least) for kappa in sides) if bounds else ()
-        candidates.append(Candidate(found.first + found.second, parts))
-    if adds and found.first > NONE:
-        candidates.append(_bounded(found.first, bounds))
-    return candidates, True
+class _Account:
+    """The largest Σ rate·|w·δ|^power for the factors of one currency."""
 
+    def __init__(self, moves: UnitMoves, factors: Sequence[Factor], power: int) -> None:
+        self.moves, self.factors, self.power = moves, factors, power
+        changes = moves.changes
+        self.adds_up = changes.lattice.chain is not None or changes.rows == 1
+        """Whether every change is a sum of as many unit moves as it has rows, all of them admissible."""
+        self.one = moves.dearest(factors) if factors else Dearest(NONE, (NONE, NONE), NONE, 0.0, True)
 
-def _tree(
-    reading: Reading, factors: Sequence[Factor], changes: Changes, bounds: Binding
-) -> list[Step] | None:
-    """Facts, factors and bounds as one tree fine to coarse, or None where they cross."""
-    if any(bound.family.groups is None for bound in bounds.bounds):
-        return None
-    closing = changes.lattice.chain
-    facts = list(closing) if closing is not None else [_pool_family(changes)]
-    inner = [bound.family for bound in bounds.bounds if not bound.family.is_single]
-    families = distinct([*facts, *(factor.family for factor in factors), *inner])
-    order = chained(families)
-    if order is None:
-        return None
-    return [
-        Step(
-            family,
-            sum(factor.rate for factor in factors if same(factor.family, family)),
-            any(family is fact for fact in facts),
-        )
-        for family in order
-    ]
+    def most(self) -> tuple[float, bool]:
+        """The largest over all changes, and whether it is attained."""
+        if not self.factors:
+            return 0.0, True
+        changes = self.moves.changes
+        if self.adds_up:
+            return float(changes.rows**self.power * max(self.one.largest, 0.0)), self.one.is_exact
+        below, above = self._below(), self._above()
+        if below >= above * (1 - _NEAR):
+            return above, changes.lattice.is_exact
+        types = _types(self.moves.reading, self.factors, changes)
+        if types is None:
+            return above, False
+        found = dearest(*types, changes.rows, self.power)
+        if found.is_exact:
+            return max(found.value, found.bound), changes.lattice.is_exact
+        return min(above, found.bound), False
 
+    def _above(self) -> float:
+        """A bound: counts put and taken each cost at most what the dearest cells cost.
 
-def _pool_family(changes: Changes) -> Family:
-    """The cells between which one count may move, as facts that nest; for changes of one row."""
-    pool = changes.lattice.pool
-    return Family("", int(pool.max(initial=-1)) + 1, groups=pool.astype(np.int32))
+        For squares, |w·δ|² ≤ |w·δ|·b with b the farthest that a form can move.
+        """
+        changes = self.moves.changes
+        cost = np.zeros(self.moves.reading.size)
+        for factor in self.factors:
+            own = self.moves.costs([factor])
+            if self.power == 2:
+                own = own * (changes.reach if factor.family.is_single else changes.rows)
+            cost += own
+        first = int(np.argmax(cost))
+        rest = float(np.delete(cost, first).max(initial=0.0)) if self.moves.pairs else 0.0
+        return float(changes.rows * (cost[first] + rest))
 
+    def _below(self) -> float:
+        """The most that is lost by the changes at hand, each as often as the rows allow."""
+        changes = self.moves.changes
+        best = changes.rows**self.power * max(self.one.largest, 0.0) if self.one.is_exact else 0.0
+        for cells, values in changes.lattice.moves:
+            put, taken = int(values[values > 0].sum()), int(-values[values < 0].sum())
+            change = np.zeros(self.moves.reading.size, dtype=np.int64)
+            change[cells] = changes.rows // max(put, taken) * values
+            best = max(best, sum(self._cost(factor, change) for factor in self.factors))
+        return best
 
-def _crossing_units(
-    reading: Reading,
-    factors: Sequence[Factor],
-    changes: Changes,
-    bounds: Binding,
-    *,
-    pairs: bool,
-    adds: bool,
-) -> tuple[list[Candidate], bool]:
-    """Unit moves where factors cross: pair by pair, and each cell in no fact by itself."""
-    pool = changes.lattice.pool
-    candidates, exact = [], True
-    if pairs:
-        loose = np.where(pool < 0, pool.max(initial=-1) + 1, pool)
-        found = farthest([Costed(factor.family, factor.rate) for factor in factors], loose)
-        exact = found.is_exact
-        if found.cost > NONE:
-            candidates.append(_bounded(found.cost, bounds))
-    if adds and (pool < 0).any():
-        alone = float(_costs(factors, reading, changes)[pool < 0].max())
-        candidates.append(_bounded(alone, bounds))
-    return candidates, exact
-
-
-def _costs(factors: Sequence[Factor], reading: Reading, changes: Changes) -> Floats:
-    """What a count moved by one costs in each cell, whatever else moves."""
-    cost = np.zeros(reading.size)
-    for factor in factors:
-        groups = factor.family.groups
-        assert groups is not None
-        if factor.family.is_single:
-            held = (changes.lattice.least > 0) & (groups >= 0)
-        else:
-            fixed = fixed_groups(factor.family, reading, changes)
-            held = (groups >= 0) & ~fixed[groups]
-        cost += np.where(held, factor.rate, 0.0)
-    return cost
-
-
-def _most(
-    reading: Reading,
-    factors: Sequence[Factor],
-    changes: Changes,
-    bounds: Binding,
-    unit: Unit,
-    *,
-    power: int,
-) -> tuple[float, bool]:
-    """The largest Σ rate·|w·δ|^power over all changes, and whether it is attained."""
-    if not factors:
-        return 0.0, True
-    if _adds_up(changes):
-        units, exact = _units(reading, factors, changes, replace_none(bounds), unit)
-        return changes.rows**power * max((c.kappa for c in units), default=0.0), exact
-    below = _witnessed(reading, factors, changes, unit, power)
-    above = _above(reading, factors, changes, power)
-    if below >= above * (1 - _NEAR):
-        return above, changes.lattice.is_exact
-    types = _types(reading, factors, changes)
-    if types is None:
-        return above, False
-    found = dearest(*types, changes.rows, power)
-    if found.is_exact:
-        return max(found.value, found.bound), changes.lattice.is_exact
-    return min(above, found.bound), False
-
-
-def replace_none(bounds: Binding) -> Binding:
-    """No bounds: they change what is lost, not which changes there are."""
-    return replace(bounds, bounds=())
-
-
-def _above(reading: Reading, factors: Sequence[Factor], changes: Changes, power: int) -> float:
-    """A bound: counts put and taken each cost at most what the dearest cells cost.
-
-    For squares, |w·δ|² ≤ |w·δ|·b with b the farthest that a form can move.
-    """
-    rows = changes.rows
-    if power == 1:
-        cost = _costs(factors, reading, changes)
-    else:
-        cost = np.zeros(reading.size)
-        for factor in factors:
-            far: Floats | float = float(rows)
-            if factor.family.is_single:
-                far = changes.reach.astype(np.float64)
-            cost += far * _costs([factor], reading, changes)
-    first = int(np.argmax(cost))
-    rest = np.delete(cost, first).max(initial=0.0) if changes.change != "add-or-remove" else 0.0
-    return float(rows * (cost[first] + rest))
-
-
-def _witnessed(
-    reading: Reading, factors: Sequence[Factor], changes: Changes, unit: Unit, power: int
-) -> float:
-    """The most that is lost by some changes at hand, each as often as the rows allow."""
-    best = 0.0
-    for cells, values in changes.lattice.moves:
-        put, taken = int(values[values > 0].sum()), int(-values[values < 0].sum())
-        times = changes.rows // max(put, taken)
-        change = np.zeros(reading.size, dtype=np.int64)
-        change[cells] = times * values
-        cost = 0.0
-        for factor in factors:
-            moved = np.abs(factor.family.values(change)).astype(np.float64)
-            cost += factor.rate * float((moved**power).sum())
-        best = max(best, cost)
-    one = replace(changes, rows=1, lattice=replace(changes.lattice, chain=None))
-    units, attained = _units(reading, factors, one, Binding((), np.inf, False, False), unit)
-    if attained:
-        best = max(best, changes.rows**power * max((c.kappa for c in units), default=0.0))
-    return best
+    def _cost(self, factor: Factor, change: NDArray[np.int64]) -> float:
+        moved = np.abs(factor.family.values(change)).astype(np.float64)
+        return float(factor.rate * (moved**self.power).sum())
 
 
 def _types(reading: Reading, factors: Sequence[Factor], changes: Changes) -> tuple[Types, Weighed] | None:
@@ -286,24 +172,17 @@ def _types(reading: Reading, factors: Sequence[Factor], changes: Changes) -> tup
             own += np.where(factor.family.groups >= 0, factor.rate, 0.0)
     _, code = np.unique(own, return_inverse=True)
     alike = Family("", int(code.max(initial=0)) + 1, groups=code.astype(np.int32))
-    families = [*reading.facts, *(factor.family for factor in shared), alike]
-    given = general.columns(families, reading.size)
+    given = general.columns([*reading.facts, *(factor.family for factor in shared), alike], reading.size)
     if len(given.sizes) > _TYPES:
         return None
-    facts = general.rows_over(reading.facts, given.sample)
-    rows = general.rows_over([factor.family for factor in shared], given.sample)
-    rates = [np.full(_height(factor.family, given.sample), factor.rate) for factor in shared]
+    parts = [general.rows_over([factor.family], given.sample) for factor in shared]
+    rates = [np.full(part.shape[0], factor.rate) for part, factor in zip(parts, shared, strict=True)]
     types = Types(
-        facts=facts,
+        facts=general.rows_over(reading.facts, given.sample),
         sizes=given.sizes,
         balanced=changes.change == "replace",
         one_sided=changes.change == "add-or-remove",
         **general.rooms(reading.bounds, given.label, given.sample),
     )
-    weighed = Weighed(own[given.sample], rows, np.concatenate(rates) if rates else np.empty(0))
-    return types, weighed
-
-
-def _height(family: Family, sample: NDArray[np.int64]) -> int:
-    assert family.groups is not None
-    return len(np.unique(family.groups[sample][family.groups[sample] >= 0]))
+    rows = general.rows_over([factor.family for factor in shared], given.sample)
+    return types, Weighed(own[given.sample], rows, np.concatenate([np.empty(0), *rates]))

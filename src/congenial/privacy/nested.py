@@ -37,11 +37,13 @@ class Longest:
 
     `joined`: between two cells below a common node. `first`, `second`: from an open cell to the top, for
     the two dearest nodes that nothing joins; a move between them costs both, adding a count the first.
+    `highest`: from any open cell up to where it ends, which is what a count moved by one costs at most.
     """
 
     joined: float
     first: float
     second: float
+    highest: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +60,14 @@ class _Open:
 def longest(chain: Sequence[Step], cells: int) -> Longest:
     """The dearest moves in the tree of a chain, fine to coarse."""
     at = _Open(None, 0.0, cells)
-    joined = NONE
+    joined, highest = NONE, 0.0
     for step in chain:
+        if step.is_fact and at.size:
+            highest = max(highest, float(np.max(at.way)))
         at, found = _join(at, step)
         joined = max(joined, found)
     first, second = _two(at.way, at.size)
-    return Longest(joined, first, second)
+    return Longest(joined, first, second, max(highest, first))
 
 
 def _two(way: Floats | float, size: int) -> tuple[float, float]:

@@ -62,7 +62,7 @@ def binding(reading: Reading, changes: Changes) -> Binding:
         open_ = _open_groups(bound, reading, changes, boxes)
         if open_.any():
             kept.append(bound)
-            least = min(least, float(_measured_by(bound.family, reading.factors)[open_].min()))
+            least = min(least, _least_rate(bound.family, open_, reading.factors))
     return Binding(
         tuple(kept),
         least,
@@ -98,6 +98,8 @@ def _open_groups(bound: Bounded, reading: Reading, changes: Changes, boxes: Box)
     family = bound.family
     if family.is_single:
         assert family.groups is not None
+        if family.is_identity:
+            return ~changes.determined
         movable = np.zeros(family.count, dtype=bool)
         held = family.groups >= 0
         movable[family.groups[held]] = changes.lattice.least[held] > 0
@@ -138,17 +140,18 @@ def _sums(family: Family, boxes: Box) -> tuple[NDArray[np.float64], NDArray[np.f
     return found[0], found[1]
 
 
-def _measured_by(family: Family, factors: Sequence[Factor]) -> NDArray[np.float64]:
-    """The ε with which each form of a family is measured, 0 where it is not."""
+def _least_rate(family: Family, open_: NDArray[np.bool_], factors: Sequence[Factor]) -> float:
+    """The least ε with which an open form of a family is measured, 0 where one is not."""
     rates = np.zeros(family.count)
+    count = int(np.count_nonzero(open_))
     for factor in factors:
         if factor.currency != "epsilon" or factor.band is not None:
             continue
         if family is factor.family or same(family, factor.family):
             rates += factor.rate
-        elif family.groups is not None and factor.family.groups is not None:
+        elif family.groups is not None and factor.family.count >= count:  # else some form is not measured
             rates[_matches(family, factor.family)] += factor.rate
-    return rates
+    return float(rates[open_].min())
 
 
 def _matches(family: Family, other: Family) -> NDArray[np.bool_]:

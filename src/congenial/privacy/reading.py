@@ -31,7 +31,19 @@ class Family:
     @cached_property
     def is_full(self) -> bool:
         """Whether every cell stands in a group."""
-        return self.groups is not None and (len(self.groups) == 0 or int(self.groups.min()) >= 0)
+        return self.is_identity or (
+            self.groups is not None and (len(self.groups) == 0 or int(self.groups.min()) >= 0)
+        )
+
+    @cached_property
+    def is_identity(self) -> bool:
+        """Whether group i is cell i."""
+        groups = self.groups
+        return (
+            groups is not None
+            and len(groups) == self.count
+            and bool((groups == np.arange(self.count, dtype=np.int32)).all())
+        )
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -44,7 +56,7 @@ class Family:
     @cached_property
     def is_single(self) -> bool:
         """Whether every group is one cell."""
-        return self.groups is not None and (len(self.groups) == 0 or int(self.sizes.max(initial=0)) <= 1)
+        return self.is_identity or (self.groups is not None and int(self.sizes.max(initial=0)) <= 1)
 
     def values(self, change: NDArray[np.int64]) -> NDArray[np.int64]:
         """The value of every form at a dense change (or table) over the open cells."""
