@@ -116,7 +116,7 @@ def tables(draw):
         draw(names),
         tuple(axes),
         query=draw(st.none() | names),
-        counts=draw(names),
+        counts=draw(names) + "n",
         encoding=draw(st.none() | st.just("latin-1")),
         delimiter=draw(st.none() | st.sampled_from([";", "\t", "|"])),
     )

@@ -186,7 +186,12 @@ def _records(draft: Draft) -> list[Fault]:
                 )
                 hint += "labels: from-source allows it, and the release says so."
                 found.append(Fault(f"table.axes.{axis.name}", what, hint))
-    elif draft.unit is not None and draft.unit.column is not None:
+        return found
+    for axis in table.axes:
+        if table.counts in (axis.levels or (axis.column or axis.name,)):
+            what = f"axis '{axis.name}' reads column '{table.counts}', which holds the counts"
+            found.append(Fault(f"table.axes.{axis.name}", what, "its labels would publish the counts."))
+    if draft.unit is not None and draft.unit.column is not None:
         what = "rows that are counts cannot be checked against a unit's column"
         found.append(Fault("unit.column", what, "drop it, or drop counts where rows are records."))
     return found

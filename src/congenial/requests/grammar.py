@@ -57,13 +57,8 @@ class KnownAxes:
     """Level names by axis; None where they could not be read."""
     axes: dict[str, Axis] = field(default_factory=dict)
     """The axes whose labels are declared."""
-
-    @property
-    def domain(self) -> Domain | None:
-        """The domain, where the labels of every axis are declared."""
-        if self.levels and all(name in self.axes for name in self.levels):
-            return Domain(tuple(self.axes[name] for name in self.levels))
-        return None
+    domain: Domain | None = None
+    """The domain, where the labels of every axis are declared."""
 
 
 def stands_long(node: Node, keys: Sequence[str], known: KnownAxes | None) -> bool:

@@ -22,7 +22,7 @@ from congenial.requests.grammar import (
 )
 from congenial.requests.model import Bound, FormsFile, Invariant, Measurement, Row, Zeros
 from congenial.requests.nodes import Items, Keys, Node, Text, inside, plain
-from congenial.requests.rows import RowFaults, place_forms, place_zeros, read_rows, whole_weight
+from congenial.requests.rows import RowFaults, hold_zeros, place_forms, read_rows, whole_weight
 from congenial.tables.domain import Path
 from congenial.tables.queries import CELLS, Groups, as_query
 
@@ -252,7 +252,7 @@ class ItemReader:
             if weighted:
                 place_forms(domain, found, say)
             else:
-                place_zeros(domain, found, say)
+                hold_zeros(domain, found, say)
         self.reader.faults += say.done()
 
 

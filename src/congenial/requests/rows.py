@@ -220,12 +220,22 @@ def place_forms(
 def place_zeros(domain: Domain, rows: Sequence[Row], say: RowFaults) -> NDArray[np.int64]:
     """The cells that rows name, sorted: each row the product of its nodes with every unnamed axis."""
     mask = np.zeros(domain.shape, dtype=bool)
+    leaves: dict[tuple[str, int, int], NDArray[np.intp]] = {}
     for _, nodes in _placed(domain, rows, say, leaves=False):
         cut = []
         for axis, (depth, node) in zip(domain.axes, nodes, strict=True):
-            cut.append(np.arange(axis.size) if depth < 0 else np.flatnonzero(axis.nodes(depth) == node))
+            key = axis.name, depth, node
+            if key not in leaves:
+                leaves[key] = np.arange(axis.size) if depth < 0 else np.flatnonzero(axis.nodes(depth) == node)
+            cut.append(leaves[key])
         mask[np.ix_(*cut)] = True
     return np.flatnonzero(mask.reshape(-1)).astype(np.int64)
+
+
+def hold_zeros(domain: Domain, rows: Sequence[Row], say: RowFaults) -> None:
+    """Hold rows of structural zeros against a domain, without its cells."""
+    for _ in _placed(domain, rows, say, leaves=False):
+        pass
 
 
 def _cell(domain: Domain, nodes: Sequence[int]) -> int:

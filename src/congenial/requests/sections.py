@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import replace
 from typing import Any, cast
 
-from congenial.errors import CongenialError, Fault
+from congenial.errors import CongenialError, Fault, RequestError, nearest
 from congenial.requests.checks import axes_faults
 from congenial.requests.fields import Found, Reader, kind_of, one_of, shown
 from congenial.requests.grammar import (
@@ -22,6 +23,7 @@ from congenial.requests.grammar import (
 from congenial.requests.model import AxisSpec, Budget, Promise, TableSpec, Unit
 from congenial.requests.nodes import Items, Keys, Node, Text, plain
 
+_ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "windows-1252", "iso-8859-1", "iso-8859-15")
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 
 
@@ -34,6 +36,7 @@ def read_table(reader: Reader, node: Node) -> tuple[TableSpec | None, KnownAxes 
     before = len(reader.faults)
     words = ("source", "query", "counts", "encoding")
     text = {key: reader.text(found.get(key), f"table.{key}") for key in words}
+    text["encoding"] = _encoding(reader, text["encoding"])
     text["delimiter"] = _delimiter(reader, found.get("delimiter"))
     axes, known = _axes(reader, found.get("axes"))
     if len(reader.faults) > before or text["source"] is None or not axes:
@@ -41,6 +44,18 @@ def read_table(reader: Reader, node: Node) -> tuple[TableSpec | None, KnownAxes 
     source = text.pop("source")
     assert source is not None
     return TableSpec(source, tuple(axes), folder=reader.folder, **text), known
+
+
+def _encoding(reader: Reader, given: str | None) -> str | None:
+    if given is None:
+        return None
+    try:
+        codecs.lookup(given)
+        return given
+    except (LookupError, ValueError):
+        say = f"write one such as utf-8, latin-1 or cp1252. {nearest(given, _ENCODINGS)}".rstrip()
+        reader.fault("table.encoding", f"unknown encoding {shown(given)}", say)
+    return None
 
 
 def _delimiter(reader: Reader, node: Node | None) -> str | None:
@@ -70,6 +85,8 @@ def _axes(reader: Reader, node: Node | None) -> tuple[list[AxisSpec], KnownAxes 
         for axis in sound:
             if not axes_faults([axis]):
                 _declare(reader, axis, known)
+    if all(name in known.axes for name in levels):
+        _complete(reader, known)
     return sound, known
 
 
@@ -125,6 +142,16 @@ def _declare(reader: Reader, axis: AxisSpec, known: KnownAxes) -> None:
         return
     if found is not None:
         known.axes[axis.name] = found
+
+
+def _complete(reader: Reader, known: KnownAxes) -> None:
+    """Keep the domain, unless it has more cells than can be held."""
+    from congenial.tables.labels import complete
+
+    try:
+        known.domain = complete([known.axes[name] for name in known.levels])
+    except RequestError as error:
+        reader.faults += error.faults
 
 
 def read_unit(reader: Reader, node: Node) -> Unit | None:
