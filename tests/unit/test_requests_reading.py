@@ -225,6 +225,26 @@ def test_faults_of_a_forms_file_are_named_by_their_rows(tmp_path):
     assert caught.value.faults[0].line == 9
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('about: {a: "\\ud83d"}', "yaml"),
+        ('about: {a: "\\ud83d\\ude00"}', "yaml"),
+        ('about: {a: "\\UFFFFFFFF"}', "yaml"),
+        ('{"about": {"a": "\\ud83d"}}', "json"),
+    ],
+)
+def test_an_escape_that_is_no_sign_is_a_fault(text, kind):
+    with pytest.raises(RequestError, match="escape"):
+        read_text(text, kind=kind)
+
+
+def test_a_sign_of_two_halves_is_one_sign_in_json():
+    measured = '"measurements": [{"query": "cells", "law": "discrete-laplace", "epsilon": 1}]'
+    text = f'{{"about": {{"a": "\\ud83d\\ude00"}}, {measured}}}'
+    assert read_text(text, kind="json", needs_table=False).about == {"a": "\U0001f600"}
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),

@@ -10,7 +10,7 @@ import json
 import re
 
 from congenial.errors import Fault
-from congenial.requests.nodes import DEEPEST, Items, Keys, Node, Text, inside, unique
+from congenial.requests.nodes import DEEPEST, Items, Keys, Node, Text, half_signs, inside, unique
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -69,7 +69,9 @@ class _Walk:
         if depth > DEEPEST:
             raise _Broken(self.at, "lists and objects stand in each other too deeply")
         if sign == '"':
-            return Text(self._string(), line=line)
+            text = self._string()
+            half_signs(text, where, line, self.faults)
+            return Text(text, line=line)
         if sign == "[":
             return Items(tuple(self._list(where, depth)), line)
         if sign == "{":

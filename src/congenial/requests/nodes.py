@@ -7,6 +7,7 @@ below). Every scalar is text exactly as it was typed; what it means is said by w
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from congenial.errors import Fault
 
 DEEPEST = 40
 """Lists and mappings inside each other; no request comes near."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 MOST = 500_000
 """Nodes of one request, aliases written out."""
@@ -99,6 +102,13 @@ def lines(node: Node, where: str) -> Iterator[tuple[str, int]]:
             yield from lines(value, here)
             if key.line is not None:
                 yield here, key.line
+
+
+def half_signs(text: str, where: str, line: int, faults: list[Fault]) -> None:
+    """A fault where escapes made half a sign, which no file can hold: `\\ud83d` without its second half."""
+    if _SURROGATE.search(text):
+        hint = "write the sign itself, or its code as \\U0001F600 in YAML."
+        faults.append(Fault(where, "an escape such as \\ud83d stands for half a sign", hint, line=line))
 
 
 def unique(

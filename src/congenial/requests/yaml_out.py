@@ -45,4 +45,5 @@ def flow(texts: Sequence[str], wide: int = 100) -> str:
 def natural(text: str) -> list[tuple[int, int, str]]:
     """A key that sorts `5-9` before `10-14`."""
     parts = _DIGITS.split(text)
-    return [(0, int(part), part) if at % 2 else (1, 0, part) for at, part in enumerate(parts)]
+    bare = (part.lstrip("0") if at % 2 else part for at, part in enumerate(parts))
+    return [(0, len(part), part) if at % 2 else (1, 0, part) for at, part in enumerate(bare)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from congenial.errors import Fault
-from congenial.requests.nodes import DEEPEST, MOST, Items, Keys, Node, Text, inside, unique
+from congenial.requests.nodes import DEEPEST, MOST, Items, Keys, Node, Text, half_signs, inside, unique
 
 _COMMON = {
     "mapping values are not allowed": (
@@ -50,6 +50,9 @@ def parse(text: str, faults: list[Fault]) -> Node | None:
     except yaml.YAMLError as error:
         faults.append(_syntax(text, error))
         return None
+    except (ValueError, OverflowError):  # an escape beyond Unicode
+        faults.append(Fault("", "an escape in double quotes stands for no sign", "write the sign itself."))
+        return None
     except RecursionError:
         faults.append(Fault("", "lists and mappings stand in each other too deeply"))
         return None
@@ -81,6 +84,7 @@ class _Walk:
             self._refuse(where, line, what, "values are text as typed; remove the tag, or quote the text.")
         above = (*above, id(node))
         if node.id == "scalar":
+            half_signs(node.value, where, line, self.faults)
             return Text(node.value, node.style is None, line)
         if node.id == "sequence":
             items = (self.node(item, f"{where}[{at}]", above) for at, item in enumerate(node.value))
