@@ -46,6 +46,9 @@ class _Held:
 _HELD = _Held()
 _ALONE = sys.getrefcount(_HELD.array)
 
+SEGMENT = 128
+"""Weights that `Source.segmented` adds up in one go."""
+
 
 class Source:
     """A stream of words from AES-256-CTR under one key. Not to be copied, pickled or shared by threads."""
@@ -187,6 +190,30 @@ class Source:
         target = self.uniform() * float(right[-1])
         return len(weights) - 1 - int(np.searchsorted(right, target))
 
+    def segmented(self, weights: NDArray[np.float64]) -> int:
+        """As `categorical`, with a rounding that hardly grows with the number of weights.
+
+        **Law.** P(i) = weights[i] / sum(weights).
+        **Exactness.** Each side of the largest weight is cut in segments of `SEGMENT`, counted from the
+        largest; a segment is drawn, then a place in it, each by inversion from its far end. For n
+        unimodal weights each probability is right to a relative 6·(SEGMENT + n/SEGMENT)·2^-53.
+        **Cost.** As `categorical` where a side is one segment; one word more where it is not.
+        """
+        top = int(np.argmax(weights))
+        left, right = _outside_in(weights[:top]), _outside_in(weights[top:][::-1])
+        before, after = (left[0][0] if top else 0.0), right[0][0]
+        target = self.uniform() * (before + after)
+        is_left = target < before
+        if not is_left:
+            target = self.uniform() * after
+        outer, sums = left if is_left else right
+        k = int(np.flatnonzero(outer >= target)[-1])
+        if len(outer) > 1:
+            target = self.uniform() * float(sums[k][-1])
+        length = top if is_left else len(weights) - top
+        at = length - sum(len(part) for part in sums[: k + 1]) + int(np.searchsorted(sums[k], target))
+        return at if is_left else len(weights) - 1 - at
+
     def tabled(self, table: IntegerTable) -> int:
         """An index from a table of integer weights that sum to 2^128, exactly; two words."""
         high = self.word()
@@ -203,6 +230,17 @@ class Source:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+def _outside_in(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+    """Weights that end at the largest, in segments counted from there.
+
+    (mass of each segment and all beyond it, the cumulated weights inside each).
+    """
+    ends = range(len(weights), 0, -SEGMENT)
+    sums = [np.cumsum(weights[max(0, end - SEGMENT) : end]) for end in ends]
+    masses = np.array([part[-1] for part in sums])
+    return np.cumsum(masses[::-1])[::-1], sums
 
 
 class SystemSource(Source):

@@ -53,6 +53,10 @@ class Branching:
         values = [w if isinstance(w, int | Fraction) else float(w) for w in weights]
         return self._weighted(values)
 
+    def segmented(self, weights: Sequence[Any]) -> int:
+        """The same fork: sources differ in rounding alone."""
+        return self.categorical(weights)
+
     def tabled(self, table: Any) -> int:
         """A fork of every entry of an `IntegerTable`."""
         return self._weighted(list(table.weights))

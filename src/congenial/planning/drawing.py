@@ -134,8 +134,8 @@ def prepare(layout: Layout) -> Drawing:
             refused.append(_too_much("tree", str(error)))
     made = Drawing(layout, assigned, tuple(parts), tree, choices, tuple(refused), joined)
     if made.certificate.relative_error > MOST_ROUNDING:
-        what = f"rounding of {MOST_ROUNDING:g} in a joint probability, which a release may have"
-        refused.append(_too_much("tree", f"its tables are so long that rounding adds up to more than the {what}"))
+        why = f"its tables are so long that rounding could exceed the {MOST_ROUNDING:g} that a release may have"
+        refused.append(_too_much("tree", why))
         made = Drawing(layout, assigned, tuple(parts), tree, choices, tuple(refused), joined)
     return made
 

@@ -69,6 +69,9 @@ class Source(Protocol):
     def categorical(self, weights: FloatArray) -> int:
         """An index with probability proportional to positive `weights`, to their relative accuracy."""
 
+    def segmented(self, weights: FloatArray) -> int:
+        """As `categorical`, with a rounding that hardly grows with the number of weights."""
+
     def uniform(self) -> float:
         """A uniform on (0, 1] with at least 53 significant bits however small it is."""
 

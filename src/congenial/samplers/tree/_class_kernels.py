@@ -137,6 +137,17 @@ def _sort(children, a, b, label):
 
 
 @njit(cache=True)
+def heights(parent):
+    """For every node the longest way down to a leaf."""
+    height = np.zeros(parent.size, dtype=np.int64)
+    for v in range(parent.size):
+        up = parent[v]
+        if up >= 0 and height[up] <= height[v]:
+            height[up] = height[v] + 1
+    return height
+
+
+@njit(cache=True)
 def totals(parent, value):
     """For every node the sum over the leaves below it; `value` has one entry a node, zero off the leaves."""
     total = value.copy()
@@ -144,18 +155,6 @@ def totals(parent, value):
         if parent[v] >= 0:
             total[parent[v]] += total[v]
     return total
-
-
-@njit(cache=True)
-def from_above(parent, value):
-    """For every node the sum of `value` over its ancestors, itself left out."""
-    n = parent.size
-    above = np.zeros(n)
-    for v in range(n - 1, -1, -1):
-        up = parent[v]
-        if up >= 0:
-            above[v] = above[up] + value[up]
-    return above
 
 
 @njit(cache=True)

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from congenial.randomness import SEGMENT
 from congenial.samplers._words import uniform
 
 
@@ -55,8 +56,8 @@ def program(starts, children, label, message, left, right, members, leaves):
     return table[:count], into[:count], one[:count], two[:count], slots
 
 
-HEAD = 5
-"""Entries before a kept row: lowest value, length, place of the largest, mass before it, all mass."""
+HEAD = 3
+"""Entries before a kept row: lowest value, length, place of the largest. Segments and sums follow."""
 
 
 @njit(cache=True, inline="always")
@@ -82,10 +83,10 @@ def _largest(values, n):
 
 @njit(cache=True, inline="always")
 def _row(pool, start, low, size, a, b, s, cut, out):
-    """Cumulate the weights a[i]·b[s-i] from both ends towards the largest, into `out`.
+    """The weights a[i]·b[s-i], into `out`.
 
     Ends where the (unimodal) weights are below `cut` of the largest are left out.
-    Returns (lowest i, how many, place of the largest, mass before it, all mass).
+    Returns (lowest i, of it in `out` the first that counts, how many, place of the largest).
     """
     first = max(low[a], s - (low[b] + size[b] - 1))
     last = min(low[a] + size[a] - 1, s - low[b])
@@ -112,58 +113,110 @@ def _row(pool, start, low, size, a, b, s, cut, out):
             end = middle - 1
         else:
             low_end = middle
-    before, after = 0.0, 0.0
-    i, j = begin, end
-    while i < top and j >= top:
-        before += out[i]
-        after += out[j]
-        out[i] = before
-        out[j] = after
-        i += 1
-        j -= 1
-    while i < top:
-        before += out[i]
-        out[i] = before
-        i += 1
-    while j >= top:
-        after += out[j]
-        out[j] = after
-        j -= 1
-    return first + begin, begin, end + 1 - begin, top - begin, before, before + after
+    return first + begin, begin, end + 1 - begin, top - begin
 
 
 @njit(cache=True, inline="always")
-def _pick(words, at, row, offset, n, top, before, total):
-    """The index that the words choose in a row made by `_row`, which begins at `offset`; (index, cursor)."""
+def _segments(top, n):
+    """How many segments lie before the largest, and from it on."""
+    return (top + SEGMENT - 1) // SEGMENT, (n - top + SEGMENT - 1) // SEGMENT
+
+
+@njit(cache=True, inline="always")
+def _cumulate(row, offset, n, top, outer):
+    """Cumulate a row in place from its far ends inwards, segment by segment (`Source.segmented`).
+
+    `outer` gets the mass of each segment and all beyond it: those before the largest, then the others.
+    """
+    ahead, behind = _segments(top, n)
+    if ahead <= 1 and behind == 1:
+        before, after = 0.0, 0.0
+        i, j = offset, offset + n - 1
+        middle = offset + top
+        while i < middle and j >= middle:
+            before += row[i]
+            after += row[j]
+            row[i] = before
+            row[j] = after
+            i += 1
+            j -= 1
+        while i < middle:
+            before += row[i]
+            row[i] = before
+            i += 1
+        while j >= middle:
+            after += row[j]
+            row[j] = after
+            j -= 1
+        outer[0] = before
+        outer[ahead] = after
+        return
+    beyond = 0.0
+    for k in range(ahead - 1, -1, -1):
+        total = 0.0
+        for i in range(offset + max(0, top - (k + 1) * SEGMENT), offset + top - k * SEGMENT):
+            total += row[i]
+            row[i] = total
+        beyond += total
+        outer[k] = beyond
+    beyond = 0.0
+    for k in range(behind - 1, -1, -1):
+        total = 0.0
+        last = offset + min(n, top + (k + 1) * SEGMENT) - 1
+        for i in range(last, offset + top + k * SEGMENT - 1, -1):
+            total += row[i]
+            row[i] = total
+        beyond += total
+        outer[ahead + k] = beyond
+
+
+@njit(cache=True, inline="always")
+def _pick(words, at, outer, row, offset, n, top):
+    """The index that the words choose in a row made by `_cumulate`; (index, cursor)."""
+    ahead, behind = _segments(top, n)
+    before = outer[0] if ahead > 0 else 0.0
+    after = outer[ahead]
     u, at = uniform(words, at)
-    target = u * total
+    target = u * (before + after)
     if target < before:
         i = offset + top - 1
-        while i > offset and row[i - 1] >= target:
+        last = offset
+        if ahead > 1:
+            k = 0
+            while k + 1 < ahead and outer[k + 1] >= target:
+                k += 1
+            i -= k * SEGMENT
+            last = max(offset, i + 1 - SEGMENT)
+            v, at = uniform(words, at)
+            target = v * row[i]
+        while i > last and row[i - 1] >= target:
             i -= 1
         return i - offset, at
     v, at = uniform(words, at)
+    target = v * after
     i = offset + top
-    target = v * row[i]
     last = offset + n - 1
+    if behind > 1:
+        k = 0
+        while k + 1 < behind and outer[ahead + k + 1] >= target:
+            k += 1
+        i += k * SEGMENT
+        last = min(last, i + SEGMENT - 1)
+        v, at = uniform(words, at)
+        target = v * row[i]
     while i < last and row[i + 1] >= target:
         i += 1
     return i - offset, at
 
 
 @njit(cache=True)
-def _free(words, at, pool, begin, n, scratch):
+def _free(words, at, pool, begin, n, scratch, outer):
     """An index from a whole table."""
-    row = pool[begin : begin + n]
-    top = _largest(row, n)
-    before, after = 0.0, 0.0
-    for i in range(top):
-        before += row[i]
-        scratch[i] = before
-    for i in range(n - 1, top - 1, -1):
-        after += row[i]
-        scratch[i] = after
-    return _pick(words, at, scratch, 0, n, top, before, before + after)
+    for i in range(n):
+        scratch[i] = pool[begin + i]
+    top = _largest(scratch, n)
+    _cumulate(scratch, 0, n, top, outer)
+    return _pick(words, at, outer, scratch, 0, n, top)
 
 
 @njit(cache=True)
@@ -203,12 +256,13 @@ def fill(
     `row_base` says so, as long as `rows` has room (`room[0]` is what it used).
     """
     at, used, d = 0, 0, 0
+    outer = np.empty(scratch.size // SEGMENT + 4)
     while d < out.shape[0]:
         for j in range(joined_slot.size):
             value[joined_slot[j]] = given[d, j]
         for j in range(free_table.size):
             t = free_table[j]
-            i, at = _free(words, at, pool, start[t], size[t], scratch)
+            i, at = _free(words, at, pool, start[t], size[t], scratch, outer)
             value[free_slot[j]] = low[t] + i
             if at > words.size:
                 return d, used
@@ -221,21 +275,25 @@ def fill(
             if base >= 0 and row_at[place] >= 0:
                 begin = row_at[place]
                 n, top = np.int64(rows[begin + 1]), np.int64(rows[begin + 2])
-                i, at = _pick(words, at, rows, begin + HEAD, n, top, rows[begin + 3], rows[begin + 4])
+                ahead, behind = _segments(top, n)
+                i, at = _pick(
+                    words, at, rows[begin + HEAD :], rows, begin + HEAD + ahead + behind, n, top
+                )
                 x = np.int64(rows[begin]) + i
             else:
-                first, offset, n, top, before, total = _row(
-                    pool, start, low, size, a, b, s, cut, scratch
-                )
-                i, at = _pick(words, at, scratch, offset, n, top, before, total)
+                first, offset, n, top = _row(pool, start, low, size, a, b, s, cut, scratch)
+                _cumulate(scratch, offset, n, top, outer)
+                i, at = _pick(words, at, outer, scratch, offset, n, top)
                 x = first + i
                 begin = room[0]
-                if base >= 0 and begin + HEAD + n <= rows.size:
+                ahead, behind = _segments(top, n)
+                body = begin + HEAD + ahead + behind
+                if base >= 0 and body + n <= rows.size:
                     rows[begin], rows[begin + 1], rows[begin + 2] = first, n, top
-                    rows[begin + 3], rows[begin + 4] = before, total
-                    rows[begin + HEAD : begin + HEAD + n] = scratch[offset : offset + n]
+                    rows[begin + HEAD : body] = outer[: ahead + behind]
+                    rows[body : body + n] = scratch[offset : offset + n]
                     row_at[place] = begin
-                    room[0] = begin + HEAD + n
+                    room[0] = body + n
             value[one[k]] = x
             value[two[k]] = s - x
             if at > words.size:

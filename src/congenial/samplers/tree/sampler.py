@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from congenial.problems.forest import JOINED, OPEN
+from congenial.randomness import SEGMENT
 from congenial.samplers.base import Certificate, Filled, FloatArray, IntArray, Source, Words
 from congenial.samplers.tree import _draw_kernels as kernels
 from congenial.samplers.tree.growing import Grown
@@ -59,11 +60,11 @@ class TreeDraws:
             value[self.joined_slots] = given
             for slot in self.free_slots.tolist():
                 t = int(g.message[g.label[slot]])
-                value[slot] = g.low[t] + source.categorical(g.table(t))
+                value[slot] = g.low[t] + source.segmented(g.table(t))
             s = self.splits
             for t, into, one, two in zip(s.table, s.into, s.one, s.two, strict=True):
                 first, weights = self.split_weights(int(t), int(value[into]))
-                value[one] = first + source.categorical(weights)
+                value[one] = first + source.segmented(weights)
                 value[two] = value[into] - value[one]
             x = value[g.watched]
             if ((g.watched_low <= x) & (x <= g.watched_high)).all():
@@ -141,8 +142,9 @@ def ready(grown: Grown, width: int, log2_allowance: float) -> TreeDraws:
     parent = g.forest.parent
     free = np.flatnonzero(parent == OPEN)
     free_sizes = g.size[g.message[g.label[free]]]
+    # a table's entry adds a quarter of `shorter` terms one by one; a pick as `Source.segmented` says
     rounding = g.leaf_rounding + _ROUND * float(
-        (used[joint] * (5.0 * shorter + 12.0)).sum() + (5.0 * free_sizes + 8.0).sum()
+        (used[joint] * (shorter / 4 + 12.0 + _picked(shorter))).sum() + (_picked(free_sizes) + 8.0).sum()
     )
     # every split leaves out at most `cut` of its largest weight, a window's length of times
     cut = 2.0 ** np.floor(log2_allowance - 2 - np.log2(max(1.0, float((used[joint] * shorter).sum()))))
@@ -150,7 +152,7 @@ def ready(grown: Grown, width: int, log2_allowance: float) -> TreeDraws:
     certificate = Certificate(
         "exact",
         relative_error=rounding,
-        tail_log2=float(np.log2(missing)),
+        tail_log2=float(np.log2(missing)) if missing > 0 else float("-inf"),
         how="tree",
     )
     return TreeDraws(
@@ -163,6 +165,11 @@ def ready(grown: Grown, width: int, log2_allowance: float) -> TreeDraws:
         float(cut),
         _cache(g, joint, used),
     )
+
+
+def _picked(length: IntArray) -> FloatArray:
+    """What a pick from a row of this length rounds by, in units of 2^-53."""
+    return 6.0 * (np.minimum(length, SEGMENT) + length / SEGMENT)
 
 
 def _cache(g: Grown, joint: IntArray, used: IntArray) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
@@ -179,5 +186,5 @@ def _cache(g: Grown, joint: IntArray, used: IntArray) -> tuple[IntArray, IntArra
     ends = np.cumsum(sums[allowed])
     row_base[joint[allowed]] = ends - sums[allowed]
     places = int(ends[-1]) if len(ends) else 0
-    entries = int(min(_KEPT // 8, float(((likely / np.minimum(sums, 400) + 5) * sums)[allowed].sum())))
+    entries = int(min(_KEPT // 8, float(((likely / np.minimum(sums, 400) + 8) * sums)[allowed].sum())))
     return row_base, np.full(places, -1, dtype=np.int64), np.empty(entries), np.zeros(1, dtype=np.int64)

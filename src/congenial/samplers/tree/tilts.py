@@ -37,10 +37,12 @@ def tilts(forest: Forest) -> tuple[FloatArray, FloatArray]:
     candidates = inner & ((forest.parent == FIXED) | (forest.law > 0))
     if not candidates.any() or (forest.law[:leaves] == 0).any():
         return theta, total
+    mean, spread = _sums(forest, total)
+    if not (np.abs(mean) > _FAR * spread)[candidates].any():
+        return theta, total
+    height = kernels.heights(forest.parent)
     for _ in range(2):
         done = True
-        mean, spread = _sums(forest, total)
-        height = _heights(forest)
         for level in np.unique(height[candidates]).tolist():
             if not done:
                 mean, spread = _sums(forest, total)
@@ -52,14 +54,6 @@ def tilts(forest: Forest) -> tuple[FloatArray, FloatArray]:
         if done:
             break
     return theta, total
-
-
-def _heights(forest: Forest) -> IntArray:
-    height = np.zeros(len(forest.parent), dtype=np.int64)
-    for v, up in enumerate(forest.parent.tolist()):
-        if up >= 0 and height[up] <= height[v]:
-            height[up] = height[v] + 1
-    return height
 
 
 def _sums(forest: Forest, total: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -78,11 +72,11 @@ def _moments(forest: Forest, total: FloatArray, which: IntArray) -> tuple[FloatA
     law, tilt = forest.law[which], total[which]
     lower = np.maximum(forest.lower[which], -_REACH)
     upper = np.minimum(forest.upper[which], _REACH)
-    pairs, member = np.unique(np.stack([law.astype(np.float64), tilt], axis=1), axis=0, return_inverse=True)
-    for at, (index, slope) in enumerate(pairs):
-        mine = np.flatnonzero(member.reshape(-1) == at)
-        found = _truncated(forest.laws[int(index)], float(slope), lower[mine], upper[mine])
-        mean[mine], variance[mine] = found
+    member, first = kernels.distinct(np.stack([law, tilt.view(np.int64)], axis=1))
+    for at, leaf in enumerate(first.tolist()):
+        mine = member == at if len(first) > 1 else slice(None)
+        laws, slope = forest.laws[law[leaf]], float(tilt[leaf])
+        mean[mine], variance[mine] = _truncated(laws, slope, lower[mine], upper[mine])
     return mean, variance
 
 
