@@ -9,7 +9,7 @@ import pytest
 from congenial.errors import ArgumentError, BudgetError
 from congenial.privacy import ledger
 from congenial.privacy.composition import TableClass
-from congenial.privacy.ledger import amounts
+from congenial.privacy.ledger import amounts, opening
 from support.ledgers import TOTAL, charge
 
 
@@ -206,6 +206,20 @@ def test_sums_are_shown_rounded_against_whoever_spends():
     assert amounts.said(Decimal("0.3"), up=True) == "0.3"
     assert amounts.said(Decimal("4"), up=False) == "4"
     assert amounts.said(Decimal("0.30000000000000004"), up=True) == "0.30000000000000004"
+
+
+def test_a_commit_is_on_the_disk_before_the_charge_returns(tmp_path, monkeypatch):
+    seen = []
+    prepare = opening.prepare_to_write
+
+    def noting(link):
+        prepare(link)
+        asked = ("journal_mode", "synchronous")
+        seen.extend(link.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in asked)
+
+    monkeypatch.setattr(opening, "prepare_to_write", noting)
+    charge(tmp_path / "spent.db")
+    assert seen == ["wal", 3], "a write-ahead log, synced at every commit (3 is EXTRA, FULL and more)"
 
 
 def test_every_entry_stands_in_the_view_with_its_hash(tmp_path):

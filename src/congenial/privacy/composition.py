@@ -219,9 +219,10 @@ def united(parts: Sequence[Loss], weight_losses: Sequence[float]) -> Loss:
         raise ArgumentError("the rule for a union is proven for pure epsilon only; state each part so")
     if len(weight_losses) != len(found):
         raise ArgumentError(f"{len(found)} parts need as many weight losses, not {len(weight_losses)}")
-    sums = [Fraction(one.amount) + Fraction(extra) for one, extra in zip(found, weight_losses, strict=True)]
     if any(not math.isfinite(extra) or extra < 0 for extra in weight_losses):
         raise ArgumentError("a weight's loss is a finite number from 0 up")
+    pairs = zip(found, weight_losses, strict=True)
+    sums = [Fraction(one.amount) + Fraction(extra) for one, extra in pairs]
     return replace(_joined(found, [0.0], [0.0]), amount=at_least(max(sums)))
 
 
