@@ -9,6 +9,7 @@ from congenial.cli.console import Steps, document, notices, show, tell
 from congenial.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from congenial.privacy.ledger import Receipt
     from congenial.releases.bundle import Release
 
 AGAIN = "Releasing the same table again spends again."
@@ -30,7 +31,7 @@ def release(path: str, out: str, *, force: bool, engine: str, json: bool) -> Non
         from congenial import publish
 
         steps.step("drawing")
-        released = publish.release(made, progress=steps.progress)
+        released = publish.release(made, charged=_charged, progress=steps.progress)
         steps.step("writing")
         released.write(folder)
     if folder.kept is not None:
@@ -38,6 +39,14 @@ def release(path: str, out: str, *, force: bool, engine: str, json: bool) -> Non
     for left in leftovers(folder.place):
         tell(f"note: a release that was cut short left {left}; it may be deleted.")
     _say(released, folder.place, json=json)
+
+
+def _charged(receipt: Receipt) -> None:
+    """Said before the draw: whatever happens now, the charge stands."""
+    for notice in receipt.notices:
+        tell(f"note: {notice}")
+    paid = f"{receipt.currency} {receipt.amount:.12g} to '{receipt.dataset}'"
+    tell(f"charged {paid}; {receipt.left:.12g} of {receipt.budget:.12g} left")
 
 
 def _say(released: Release, place: Path, *, json: bool) -> None:
