@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from congenial.laws import DiscreteGaussian, DiscreteLaplace
@@ -26,6 +26,8 @@ from congenial.requests.reading import read_text
 from congenial.requests.resolve import public, request_from_resolved, resolve
 from congenial.requests.schema import json_schema
 from congenial.tables.queries import CELLS, TOTAL, AtLevel, Every, Groups, Query
+
+FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 names = st.text(min_size=1, max_size=6).map(lambda text: f"{text}~x")  # no word of the grammar ends so
 labels = st.sampled_from(["01001", "no", "1.0", "null", "~", "é", "a b", "#", "x", "<<", "'", '"']) | names
@@ -123,6 +125,7 @@ def tables(draw):
     )
 
 
+@FEW
 @given(requests(with_table=False))
 def test_a_request_survives_being_resolved_and_what_comes_is_a_request_to_read(request):
     resolved = resolve(request)
@@ -133,6 +136,7 @@ def test_a_request_survives_being_resolved_and_what_comes_is_a_request_to_read(r
         assert replace(found, budget=request.budget) == request  # the ledger's path is absolute by now
 
 
+@FEW
 @given(tables())
 def test_a_table_survives_being_resolved(table):
     # queries are held against the axes when a request is read, so this one asks for cells alone
@@ -140,6 +144,7 @@ def test_a_table_survives_being_resolved(table):
     assert request_from_resolved(json.loads(json.dumps(resolve(request)))) == request
 
 
+@FEW
 @given(requests(with_table=False))
 def test_what_is_public_of_a_request_can_be_read_again_and_asks_the_same(request):
     found = request_from_resolved(json.loads(json.dumps(public(request))))

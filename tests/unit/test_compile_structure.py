@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from congenial.errors import RequestError
@@ -24,6 +24,8 @@ from congenial.requests.builders import (
 from congenial.requests.model import Request, Unit
 from congenial.tables.domain import Axis, Domain
 from congenial.tables.queries import as_query, partition
+
+FEW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 PLACES = [("Ohio", "Athens"), ("Ohio", "Adams"), ("Georgia", "Athens")]
 DOMAIN = Domain(
@@ -241,6 +243,7 @@ def test_a_group_that_a_fact_covers_only_in_part_is_not_noticed():
 axes = st.lists(st.integers(1, 4), min_size=1, max_size=3)
 
 
+@FEW
 @given(axes, st.data())
 def test_groups_without_labels_are_those_of_the_partition(sizes, data):
     made = [Axis.flat(f"a{n}", [str(i) for i in range(size)]) for n, size in enumerate(sizes)]

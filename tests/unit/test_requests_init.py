@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from congenial.errors import CongenialError, OutputError, SourceError
@@ -14,6 +14,8 @@ from congenial.requests.reading import read_request, read_text
 from congenial.requests.yaml_out import flow, natural, scalar
 from congenial.requests.yaml_text import parse
 from congenial.tables.sources import declared_domain
+
+FEW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def write(path, header, rows):
@@ -133,6 +135,7 @@ def test_a_source_that_is_none_is_an_error(tmp_path):
         write_request(tmp_path / "gaps.csv")
 
 
+@FEW
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=30))
 def test_text_written_as_yaml_reads_back_as_it_stands(texts):
     faults = []

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from congenial.errors import RequestError
@@ -12,6 +12,8 @@ from congenial.requests import json_text, nodes, yaml_text
 from congenial.requests.model import Bound, Invariant, Measurement, Promise, Unit
 from congenial.requests.reading import read_request, read_text
 from congenial.tables.queries import CELLS, TOTAL, AtLevel, Groups, Query
+
+FEW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 AXES = """
 table:
@@ -253,6 +255,7 @@ json_values = st.recursive(
 )
 
 
+@FEW
 @given(json_values, st.sampled_from([None, 1, "\t"]))
 def test_our_json_reader_reads_what_pythons_does(value, indent):
     text = json.dumps(value, indent=indent, ensure_ascii=indent is None)
@@ -262,6 +265,7 @@ def test_our_json_reader_reads_what_pythons_does(value, indent):
     assert nodes.plain(json_text.parse(text, [])) == nodes.plain(nodes.of(value))
 
 
+@FEW
 @given(st.text(max_size=60))
 def test_no_text_makes_a_reader_stumble(text):
     for parse in (json_text.parse, yaml_text.parse):
@@ -270,6 +274,7 @@ def test_no_text_makes_a_reader_stumble(text):
         assert root is None or isinstance(root, nodes.Text | nodes.Items | nodes.Keys)
 
 
+@FEW
 @given(st.text(alphabet="{}[]\",: \n-&*!abc#'|>\t?%@`", max_size=40))
 def test_no_signs_of_yaml_make_the_reader_stumble(text):
     with pytest.raises(RequestError):
