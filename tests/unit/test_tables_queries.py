@@ -88,8 +88,12 @@ DOMAIN = Domain(
         ),
         ({"sex": {"w": ["femal"]}}, "unknown category 'femal' of axis 'sex'", "Did you mean 'female'?"),
         ({"place": {"a": ["Athens"]}}, "unknown category 'Athens' of axis 'place'", "write [Ohio, Athens]."),
-        ({"place": {"a": [["Ohio", "Athen"]]}}, "unknown category 'Ohio/Athen' of axis 'place'", "Ohio/Athens"),
-        ({"place": {"a": [["Ohio", "Adams", "x"]]}}, "unknown category 'Ohio/Adams/x' of axis 'place'", "2 levels"),
+        ({"place": {"a": [["Ohio", "Athen"]]}}, "unknown category 'Ohio/Athen' of axis 'place'", "/Athens"),
+        (
+            {"place": {"a": [["Ohio", "Adams", "x"]]}},
+            "unknown category 'Ohio/Adams/x' of axis 'place'",
+            "2 lev",
+        ),
         (
             {"place": {"a": ["Ohio"], "b": [["Ohio", "Adams"]]}},
             "'Ohio/Adams' of axis 'place' stands in 'b' and in 'a'",

@@ -5,11 +5,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
-from support.tables import cells, faults_of, spec, table
 
 from congenial.errors import RequestError
 from congenial.requests.model import AxisSpec, Unit
 from congenial.tables.sources import declared_domain
+from support.tables import cells, faults_of, spec, table
 
 TEXT = "sex,age,n\nf,old,3\nm,young,4\nf,young,5\n"
 COUNTS = {("f", "old"): 3, ("m", "young"): 4, ("f", "young"): 5}
@@ -52,10 +52,8 @@ def as_database(path):
     import duckdb
 
     with duckdb.connect(str(path)) as con:
-        con.execute("CREATE TABLE people AS SELECT * FROM (VALUES ('f','old',3),('m','young',4),('f','young',5))")
-        con.execute("ALTER TABLE people RENAME col0 TO sex")
-        con.execute("ALTER TABLE people RENAME col1 TO age")
-        con.execute("ALTER TABLE people RENAME col2 TO n")
+        con.execute("CREATE TABLE people (sex VARCHAR, age VARCHAR, n INTEGER)")
+        con.execute("INSERT INTO people VALUES ('f','old',3), ('m','young',4), ('f','young',5)")
 
 
 @pytest.mark.parametrize("write", [as_csv, as_parquet, as_arrow, as_stream, as_feather])
@@ -104,7 +102,8 @@ def test_absent_combinations_are_zero_and_order_is_as_declared(tmp_path):
 def test_labels_that_are_not_declared_are_sorted_and_said_to_be_public(tmp_path):
     found = table(tmp_path, "a,n\nb,1\na,2\nB,3\n10,4\n9,5\n", ["a"])
     assert found.axes[0].levels[0].labels == ("10", "9", "B", "a", "b")
-    assert found.notices == ("The labels of axis 'a' were taken from the source: this list was taken as public.",)
+    [notice] = found.notices
+    assert notice == "The labels of axis 'a' were taken from the source: this list was taken as public."
 
 
 def test_the_order_of_the_source_never_shows(tmp_path):
@@ -240,7 +239,9 @@ def test_the_declared_domain_opens_no_source(tmp_path):
 
 
 def test_the_declared_domain_names_every_axis_that_only_the_source_knows(tmp_path):
-    faults = faults_of(RequestError, lambda: declared_domain(spec(tmp_path, None, [SEX, "a", "b"], name="no")))
+    faults = faults_of(
+        RequestError, lambda: declared_domain(spec(tmp_path, None, [SEX, "a", "b"], name="no"))
+    )
     assert [fault.where for fault in faults] == ["table.axes.a", "table.axes.b"]
 
 

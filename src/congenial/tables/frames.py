@@ -50,7 +50,7 @@ def read_frame(
     else:
         found = {axis.name: _from_domain(axis, domain) for axis in asked}
     if counts is None:
-        refuse_undeclared_records(asked, found)
+        refuse_undeclared_records(asked, found, "axes", "`labels_from_source=True`")
     wanted = {axis.column or axis.name for axis in asked if not axis.levels}
     wanted |= {name for axis in asked for name in (*axis.levels, axis.column) if axis.levels and name}
     wanted |= {name for name in (counts, unit.column if unit else None) if name}
@@ -152,6 +152,8 @@ def _arrow(frame: object, wanted: set[str]) -> Any:
         kind = type(frame).__name__
         say = "give a frame of pandas, polars or pyarrow, or a DuckDB relation."
         raise ArgumentError(Fault("frame", f"a {kind} is not a frame", say)) from None
+    except nw.exceptions.NarwhalsError:
+        raise _odd_names() from None
     names = native.collect_schema().names()
     _refuse_odd_names(names)
     if not wanted <= set(names):
@@ -159,11 +161,20 @@ def _arrow(frame: object, wanted: set[str]) -> Any:
     else:
         native = native.select([name for name in names if name in wanted])
     with quiet(broken):
-        collected = native.collect("pyarrow") if isinstance(native, nw.LazyFrame) else native
-        return collected.to_arrow()
+        try:
+            collected = native.collect("pyarrow") if isinstance(native, nw.LazyFrame) else native
+            return collected.to_arrow()
+        except (OSError, MemoryError):
+            raise
+        except Exception:  # whatever library is behind the frame: its text may quote values
+            raise broken() from None
 
 
 def _refuse_odd_names(names: Sequence[object]) -> None:
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        say = "name every column with text, each differently."
-        raise SourceError(Fault("", "the frame's columns have no names, or share them", say))
+        raise _odd_names()
+
+
+def _odd_names() -> SourceError:
+    say = "name every column with text, each differently."
+    return SourceError(Fault("", "the frame's columns have no names, or share them", say))

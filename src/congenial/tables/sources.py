@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from congenial.errors import Fault, RequestError
 from congenial.tables.domain import Domain
-from congenial.tables.inspection import Inspected, inspect_source
+from congenial.tables.inspection import Inspected, inspect_source, labels_of
 from congenial.tables.labels import declared, declared_domain_of
 from congenial.tables.rows import opened
 from congenial.tables.specs import TableAsked, UnitAsked
@@ -43,4 +43,4 @@ def read(spec: TableAsked, unit: UnitAsked | None) -> Tally:
         return tallied(rows, spec.axes, found, spec.counts, unit)
 
 
-__all__ = ["Inspected", "declared_domain", "inspect_source", "read"]
+__all__ = ["Inspected", "declared_domain", "inspect_source", "labels_of", "read"]

@@ -114,7 +114,12 @@ def _columns(
     return [one for one in found if one is not None], column
 
 
-def refuse_undeclared_records(asked: Sequence[AxisAsked], declared: dict[str, Axis | None]) -> None:
+def refuse_undeclared_records(
+    asked: Sequence[AxisAsked],
+    declared: dict[str, Axis | None],
+    where: str = "table.axes",
+    allow: str = "`labels: from-source`",
+) -> None:
     """Labels of records must be declared, or said to come from the source."""
     faults = []
     for axis in asked:
@@ -122,9 +127,9 @@ def refuse_undeclared_records(asked: Sequence[AxisAsked], declared: dict[str, Ax
             what = f"the labels of axis {shown(axis.name)} are not declared"
             say = (
                 "the labels that occur in records would themselves reveal who is there: list all that could\n"
-                "occur as `categories` or in a `domain` file, or allow it with `labels: from-source`."
+                f"occur as `categories` or in a `domain` file, or allow it with {allow}."
             )
-            faults.append(Fault(f"table.axes.{axis.name}", what, say))
+            faults.append(Fault(f"{where}.{axis.name}", what, say))
     if faults:
         raise RequestError(faults)
 
