@@ -58,7 +58,7 @@ def test_of_a_code_and_its_name_the_name_stays(tmp_path):
 def test_neighbours_where_every_label_has_its_parent_are_levels(tmp_path):
     rows = "".join(
         f"state {s},county {s + c if c < 2 else 10 * s + c},{sex},5\n"
-        for s in range(5)
+        for s in range(9)
         for c in range(6)
         for sex in "fm"
     )
