@@ -45,6 +45,26 @@ def convolve(a, b, start, out):
 
 
 @njit(cache=True)
+def _mirrored(values):
+    """Whether a table reads the same from both ends."""
+    n = values.size
+    for i in range(n // 2):
+        if values[i] != values[n - 1 - i]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _even_convolve(a, b, start, out):
+    """`convolve` where both are mirrored and `out` lies evenly around their middle: half of it is copied."""
+    n = out.size
+    half = n // 2
+    convolve(a, b, start + half, out[half:])
+    for i in range(half):
+        out[i] = out[n - 1 - i]
+
+
+@njit(cache=True)
 def _trimmed(values, cut):
     """(first, last + 1, mass outside) of the shortest middle that leaves at most `cut` at either end."""
     first, last, lost = 0, values.size, 0.0
@@ -106,16 +126,16 @@ def _held(child, many, message, head, link, power, power_table):
 
 
 @njit(cache=True)
-def _multiply(one, two, table, pool, used, start, low, size, error, logs, left, right, leaves, cut):
+def _multiply(one, two, table, pool, used, start, low, size, error, logs, left, right, leaves, even, cut):
     """Enter the convolution of two tables as `table`; (pool, entries used)."""
     n = size[one] + size[two] - 1
     pool = _ensure(pool, used + n)
-    convolve(
-        pool[start[one] : start[one] + size[one]],
-        pool[start[two] : start[two] + size[two]],
-        0,
-        pool[used : used + n],
-    )
+    a, b = pool[start[one] : start[one] + size[one]], pool[start[two] : start[two] + size[two]]
+    even[table] = even[one] and even[two]
+    if even[table]:
+        _even_convolve(a, b, 0, pool[used : used + n])
+    else:
+        convolve(a, b, 0, pool[used : used + n])
     missing = error[one] + error[two] + error[one] * error[two]
     before = logs[one] + logs[two]
     used = _settle(
@@ -162,6 +182,7 @@ def grow(
     start, low, size = np.empty(spare, np.int64), np.empty(spare, np.int64), np.empty(spare, np.int64)
     left, right, leaves = np.empty(spare, np.int64), np.empty(spare, np.int64), np.empty(spare, np.int64)
     error, logs = np.empty(spare), np.empty(spare)
+    even = np.zeros(spare, dtype=np.bool_)  # low + high = 0 and mirrored
     # powers, for each class a linked list of (how many, table)
     head = np.full(classes, -1, dtype=np.int64)
     link, power, power_table = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64, np.int64)
@@ -175,6 +196,8 @@ def grow(
         start[c], low[c], size[c] = leaf_start[c], leaf_low[c], leaf_start[c + 1] - leaf_start[c]
         error[c], left[c], right[c], leaves[c], logs[c] = leaf_error[c], -1, -1, 1, 0.0
         message[c] = c
+        own = leaf_weights[leaf_start[c] : leaf_start[c + 1]]
+        even[c] = 2 * leaf_low[c] + own.size == 1 and _mirrored(own)
     count = leaf_classes
     for c in range(leaf_classes, classes):
         k = c - leaf_classes
@@ -183,7 +206,7 @@ def grow(
             spare = 2 * start.size + 130 * groups
             start, low, size = _resized(start, spare), _resized(low, spare), _resized(size, spare)
             left, right, leaves = _resized(left, spare), _resized(right, spare), _resized(leaves, spare)
-            error, logs = _resized(error, spare), _resized(logs, spare)
+            error, logs, even = _resized(error, spare), _resized(logs, spare), _resized(even, spare)
         one, two = -1, -1
         for g in range(bag_start[k], bag_start[k + 1]):
             child, many = bag_class[g], bag_count[g]
@@ -199,7 +222,7 @@ def grow(
                     status = 1
                     break
                 pool, used = _multiply(
-                    a, b, count, pool, used, start, low, size, error, logs, left, right, leaves, cut
+                    a, b, count, pool, used, start, low, size, error, logs, left, right, leaves, even, cut
                 )
                 if powers == link.size:
                     link, power = _resized(link, 2 * powers), _resized(power, 2 * powers)
@@ -220,7 +243,7 @@ def grow(
                     status = 1
                     break
                 pool, used = _multiply(
-                    one, two, count, pool, used, start, low, size, error, logs, left, right, leaves, cut
+                    one, two, count, pool, used, start, low, size, error, logs, left, right, leaves, even, cut
                 )
                 one, two = count, table
                 count += 1
@@ -248,12 +271,12 @@ def grow(
             break
         pool = _ensure(pool, used + n)
         made = pool[used : used + n]
-        convolve(
-            pool[start[one] : start[one] + size[one]],
-            pool[start[two] : start[two] + size[two]],
-            lo - low[one] - low[two],
-            made,
-        )
+        a, b = pool[start[one] : start[one] + size[one]], pool[start[two] : start[two] + size[two]]
+        is_even = even[one] and even[two] and lo + hi == 0
+        if is_even:
+            _even_convolve(a, b, lo - low[one] - low[two], made)
+        else:
+            convolve(a, b, lo - low[one] - low[two], made)
         missing = error[one] + error[two] + error[one] * error[two]
         if f >= 0:
             shift = factor_start[f] + lo - factor_low[f]
@@ -269,6 +292,8 @@ def grow(
         before = logs[one] + logs[two]
         used = _settle(pool, used, n, lo, count, start, low, size, error, logs, missing / mass, before, cut)
         left[count], right[count], leaves[count] = one, two, 1
+        even[count] = is_even and 2 * low[count] + size[count] == 1
+        even[count] = even[count] and _mirrored(pool[start[count] : start[count] + size[count]])
         mass_of[c] = mass
         message[c] = count
         count += 1

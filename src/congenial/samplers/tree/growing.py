@@ -19,7 +19,7 @@ from congenial.samplers.tree import _grow_kernels as kernels
 from congenial.samplers.tree.tables import TooWideError, Window, window
 from congenial.samplers.tree.tilts import tilts
 
-_GUARD = 12
+_GUARD = 16
 """Bits by which windows are wider than an even share of the allowance, for what conditioning multiplies."""
 
 _ASIDE = -20
