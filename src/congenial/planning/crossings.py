@@ -11,10 +11,18 @@ from congenial.errors import CongenialError, Fault
 from congenial.problems.crossing import Crossing
 from congenial.problems.structure import FREE
 from congenial.samplers import quotient
-from congenial.samplers.base import IntArray, Prepared, Quote, Refusal
-from congenial.samplers.crossing.tables import Terminal, Unary
+from congenial.planning.twoway import rows_and_columns
+from congenial.samplers.base import Certificate, Filled, IntArray, Prepared, Quote, Refusal, Source, Words
+from congenial.samplers.crossing.tables import Terminal, Unary, point
+from congenial.samplers.tree import _class_kernels as forest_kernels
 from congenial.samplers.tree.growing import Grown
 from congenial.samplers.tree.tables import window
+
+_LONGER = 80.0
+"""Bits by which windows grow where no sampler could certify a crossing on those it got."""
+
+_SEARCH = 1.0
+"""Seconds that weighted elimination may search for a good order."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +55,9 @@ def choose(
     for crossing in crossings:
         unaries = _unaries(number[crossing.atoms], grown, shared)
         choice = _best(crossing, unaries, float(allowance))
-        if choice.prepared is not None:
+        if choice.prepared is None:
+            short = max(short, _LONGER)
+        else:
             short = max(short, choice.prepared.certificate.tail_log2 - allowance)
         found.append(choice)
     return tuple(found), float(np.ceil(short) + 8 if short > 0 else 0.0)
@@ -55,17 +65,33 @@ def choose(
 
 def _unaries(nodes: IntArray, grown: Grown, shared: dict[int, Unary]) -> list[Unary]:
     """The laws of atom sums; atoms alike share one object."""
+    ends = _ends(grown)
     found = []
-    for t in grown.message[grown.label[nodes]].tolist():
+    for node, t in zip(nodes.tolist(), grown.message[grown.label[nodes]].tolist(), strict=True):
         if t not in shared:
+            low, size = int(grown.low[t]), int(grown.size[t])
             shared[t] = Unary(
-                int(grown.low[t]),
+                low,
                 grown.table(t),
                 float(grown.error[t]),
-                2.0**-53 * 6 * float(grown.size[t]),
+                2.0**-53 * 6 * float(size),
+                open_below=bool(ends[0][node] != low),
+                open_above=bool(ends[1][node] != low + size - 1),
             )
         found.append(shared[t])
     return found
+
+
+def _ends(grown: Grown) -> tuple[IntArray, IntArray]:
+    """The least and the largest value that limits on leaves let every node have (far out: none)."""
+    forest = grown.forest
+    leaves = len(forest.cells)
+    found = []
+    for limits in (forest.lower, forest.upper):
+        value = np.zeros(len(forest.parent))
+        value[:leaves] = limits[:leaves]
+        found.append(forest_kernels.totals(forest.parent, value))
+    return found[0], found[1]
 
 
 def terminals(crossing: Crossing, log2_cut: float) -> list[Terminal]:
@@ -85,7 +111,9 @@ def terminals(crossing: Crossing, log2_cut: float) -> list[Terminal]:
 
 
 def _best(crossing: Crossing, unaries: list[Unary], log2_allowance: float) -> Choice:
-    offers = [_quotient(crossing, unaries, log2_allowance)]
+    offers = [
+        make(crossing, unaries, log2_allowance) for make in (_quotient, _twisted_columns, _elimination)
+    ]
     answers = tuple(offer.answer for offer in offers)
     able = [offer for offer in offers if isinstance(offer.answer, Quote)]
     able.sort(key=_cost)
@@ -93,7 +121,8 @@ def _best(crossing: Crossing, unaries: list[Unary], log2_allowance: float) -> Ch
         assert offer.make is not None
         try:
             prepared = offer.make()
-        except (CongenialError, ValueError):
+        except (CongenialError, ValueError) as error:
+            answers = (*answers, Refusal(offer.answer.sampler, str(error)))
             continue
         return Choice(crossing, answers, offer.answer.sampler, prepared)
     return Choice(crossing, answers, None, None, _none_fits(crossing, answers))
@@ -115,12 +144,65 @@ def _quotient(crossing: Crossing, unaries: list[Unary], log2_allowance: float) -
     )
 
 
+def _twisted_columns(crossing: Crossing, unaries: list[Unary], log2_allowance: float) -> Offer:
+    from congenial.samplers.crossing.twisted import NAME, TwistedColumns
+
+    margins = rows_and_columns(crossing)
+    if margins is None:
+        return Offer(Refusal(NAME, "the facts are not the two margins of one array"), None)
+    row, column = margins
+    across = int(column.max()) + 1
+    zero = point()
+    array = [[zero] * across for _ in range(int(row.max()) + 1)]
+    for unary, i, j in zip(unaries, row.tolist(), column.tolist(), strict=True):
+        array[i][j] = unary
+    sampler = TwistedColumns()
+    answer = sampler.quote(array)
+    if isinstance(answer, Refusal):
+        return Offer(answer, None)
+    return Offer(answer, lambda: _Picked(sampler.prepare(array, log2_allowance), row * across + column))
+
+
+def _elimination(crossing: Crossing, unaries: list[Unary], log2_allowance: float) -> Offer:
+    from congenial.samplers.crossing.elimination import NAME, WeightedElimination
+
+    facts = [Terminal(row, "fact") for row in crossing.facts]
+    forms = [*facts, *terminals(crossing, log2_allowance - 20)]
+    answer = Quote(NAME, 1e-6 * len(unaries), _SEARCH, 1e8, "any facts; its acceptance is measured by a pilot")
+    return Offer(answer, lambda: WeightedElimination().prepare(unaries, forms, log2_allowance, _SEARCH))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Picked:
+    """A sampler of an array of which some places are the atoms."""
+
+    whole: Prepared
+    places: IntArray
+
+    @property
+    def width(self) -> int:
+        return len(self.places)
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.whole.certificate
+
+    def draw(self, source: Source) -> IntArray:
+        return self.whole.draw(source)[self.places]
+
+    def fill(self, words: Words, out: IntArray) -> Filled:
+        drawn = np.empty((len(out), self.whole.width), dtype=np.int64)
+        filled = self.whole.fill(words, drawn)
+        out[: filled.draws] = drawn[: filled.draws, self.places]
+        return filled
+
+
 def _none_fits(crossing: Crossing, answers: Sequence[Quote | Refusal]) -> Fault:
     why = "; ".join(f"{a.sampler}: {a.why}" for a in answers if isinstance(a, Refusal))
     facts = ", ".join(f"'{name}'" for name in crossing.names)
-    would = "twisted columns or weighted elimination"
     return Fault(
         "invariants",
         f"no exact sampler here serves the {len(crossing.atoms)} sums that {facts} join",
-        f"{why}.\nIt would take {would}. Drop a fact, or group categories so that fewer sums are free.",
+        f"{why}.\nDrop a fact, or group categories so that fewer sums are free.",
+        "docs/explanation/samplers.md",
     )

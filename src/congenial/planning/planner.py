@@ -7,6 +7,8 @@ import numpy as np
 from congenial.errors import Fault, NothingToProtectError
 from congenial.planning.drawing import COMPOSITION, INDEPENDENT, TREE, Drawing, prepare
 from congenial.planning.plan import Plan, PlannedBlock
+from congenial.privacy.guarantee import guarantee
+from congenial.privacy.promise import scales
 from congenial.problems import _forest_kernels as forest_kernels
 from congenial.problems.compile import compile_structure, structure_notices
 from congenial.problems.decompose import Layout, decompose
@@ -34,6 +36,9 @@ def plan(table: Table | Domain, request: Request) -> Plan:
     """
     domain = table if isinstance(table, Domain) else table.domain
     structure = compile_structure(domain, request)
+    if request.promise is not None:
+        structure = scales(structure, request.unit, request.promise)
+    said = guarantee(structure, request.unit, request.method)
     notices = structure_notices(structure)
     if isinstance(table, Domain):
         problem = Problem(structure, (), confidential=False)
@@ -47,7 +52,7 @@ def plan(table: Table | Domain, request: Request) -> Plan:
     if counts is not None or not structure.limits:
         check_normaliser(layout, domain)
     drawing = prepare(layout)
-    return Plan(request, structure, _blocks(drawing), notices, drawing, None, counts)
+    return Plan(request, structure, _blocks(drawing), notices, drawing, said, counts)
 
 
 def _check_something_left(layout: Layout) -> None:
