@@ -521,3 +521,13 @@ def test_too_little_memory_is_the_machines_fault(tmp_path):
 
     [fault] = faults_of(MachineError, call)
     assert fault.what == "memory ran out"
+
+
+@pytest.mark.parametrize(
+    "interrupted", [RuntimeError("Query interrupted"), duckdb.InterruptException("90210")]
+)
+def test_an_interrupt_while_the_source_is_read_is_an_interrupt(interrupted):
+    from congenial.tables.connections import quiet
+
+    with pytest.raises(KeyboardInterrupt), quiet(lambda: SourceError("never")):
+        raise interrupted

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from congenial.errors import RequestError, SourceError
-from congenial.requests.model import AxisSpec
+from congenial.requests.model import AxisSpec, Unit
 from congenial.tables.dialects import find
 from support.tables import cells, faults_of, spec, table
 
@@ -138,3 +138,59 @@ def test_a_file_may_be_called_anything(tmp_path, name):
     folder.joinpath("d1.csv").write_text("a,n\nwrong,1\n")
     assert cells(table(folder, "a,n\nx,3\n", ["a"], name=name)) == {("x",): 3}
     assert cells(table(folder, "a,n\nx,3\n", ["a"], name=name, query="from source")) == {("x",): 3}
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        (b"a,n\nx,1\ny,2\n", 2),
+        (b"a,n\nx,1\ny,2", 2),
+        (b"a,n\r\nx,1\r\ny,2\r\n", 2),
+        (b"a,n\rx,1\ry,2", 2),
+        (b"a,n\n", 0),
+        (b"a,n\n\xe9,1\n", 1),
+        (b'a,n\n"x",1\n', None),
+        (b"a,n\nx,1\n\ny,2\n", None),
+        (b"a,n\r\nx,1\r\n\r\ny,2", None),
+        (b"a,n\nx,1\n\n", None),
+        (b"\na,n\nx,1\n", None),
+        (b"sep=,\na,n\nx,1\n", None),
+        (b"a,n\r\nx,1\ny,2\n", None),
+        ("a,n\nx,1\n".encode("utf-16"), None),
+    ],
+)
+def test_the_number_of_rows_is_known_where_lines_tell(tmp_path, content, rows):
+    tmp_path.joinpath("x.csv").write_bytes(content)
+    assert find(tmp_path / "x.csv").rows == rows
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_lines_are_counted_across_pieces(tmp_path, zipped, monkeypatch):
+    from congenial.tables import signs
+
+    content = b"a,n\r\n" + b"".join(b"label %d,%d\r\n" % (at, at) for at in range(40))
+    tmp_path.joinpath("x.csv").write_bytes(gzip.compress(content) if zipped else content)
+    for piece in range(1, 30):
+        monkeypatch.setattr(signs, "PIECE", piece)
+        found = find(tmp_path / "x.csv")
+        assert (found.rows, found.plain) == (40, True)
+
+
+@pytest.mark.parametrize("counts", ["n", None])
+@pytest.mark.parametrize("unit", [None, Unit(column="b", max_rows=9)])
+def test_a_row_that_the_reader_loses_is_noticed(tmp_path, monkeypatch, counts, unit):
+    from dataclasses import replace
+
+    from congenial.tables import formats
+
+    def loses_one(path, *more):
+        found = find(path, *more)
+        return replace(found, rows=found.rows + 1)
+
+    monkeypatch.setattr(formats, "find", loses_one)
+    axis = AxisSpec("a", categories=("x", "y"))
+    unit = unit if counts is None else None
+    [fault] = faults_of(
+        SourceError, lambda: table(tmp_path, "a,b,n\nx,u,1\ny,v,2\n", [axis], counts=counts, unit=unit)
+    )
+    assert fault.what == "'source.csv' cannot be read as rows of 3 values"

@@ -265,3 +265,21 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
     table(folder, "id,a\n1,x\n1,y\n", [axis], counts=None, unit=unit)
     assert list(own.iterdir()) == []
     assert [path.name for path in folder.iterdir()] == ["source.csv"]
+
+
+def test_a_database_may_call_its_tables_as_we_call_ours(tmp_path):
+    import duckdb
+
+    names = ["tally", "held", "crowded", "chosen", "ranks", "leaves0", "asked", "source", "congenial_rows"]
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as con:
+        for name in names:
+            con.execute(f"CREATE TABLE {name} AS SELECT 'wrong' AS sex, 'wrong' AS unit, 1 AS n")
+        con.execute(
+            "CREATE TABLE people AS SELECT * FROM (VALUES ('1','f'),('1','m'),('2','m')) AS t(id, sex)"
+        )
+    unit = Unit(column="id", over="drop")
+    for query in ("from people", "select id, sex from people where id in (select '1' union select '2')"):
+        found = table(tmp_path, None, [SEX], counts=None, name="d.duckdb", query=query, unit=unit)
+        assert found.counts_confidential.sum() == 2
+    found = table(tmp_path, None, [AxisSpec("sex")], name="d.duckdb", query="from source")
+    assert cells(found) == {("wrong",): 1}

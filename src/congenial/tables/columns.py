@@ -141,7 +141,7 @@ def undeclared(rows: Rows, found: Reading, tally: str, leaves: str) -> Iterator[
     ordered = ", ".join(f"k{at}" for at in range(len(found.keys)))
     strange = rows.fetch(
         f"SELECT DISTINCT {keys} FROM {tally} AS t WHERE NOT {found.blank} AND NOT {found.short} "
-        f"AND NOT EXISTS (SELECT 1 FROM {leaves} WHERE {matches(found, leaves)}) "
+        f"AND NOT EXISTS (SELECT 1 FROM temp.main.{leaves} WHERE {matches(found, leaves)}) "
         f"ORDER BY {ordered} LIMIT 200"
     )
     numbers = [labels for labels in strange if any(looks_like_a_number(label) for label in labels)]

@@ -109,6 +109,10 @@ def quiet(otherwise: Otherwise, own: bool = True) -> Iterator[None]:
         raise otherwise() from None
     except (duckdb.Error, pa.ArrowException):
         raise otherwise() from None
+    except RuntimeError as error:
+        if "interrupt" in str(error).casefold():  # Ctrl-C while DuckDB works
+            raise KeyboardInterrupt from None
+        raise
     except OSError as error:
         raise machine(error) from None
 

@@ -13,15 +13,15 @@ import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import BinaryIO, TextIO, cast
+from typing import TextIO
 
 from congenial.errors import Fault, RequestError, SourceError
 from congenial.tables.naming import near, rows_shown, shown
+from congenial.tables.signs import Signs, look_through, unpacked
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
-_PIECE = 1 << 20
 _SAMPLE = 1 << 18
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -30,7 +30,6 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_NOT_IN_1252 = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D])
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,9 @@ class Dialect:
     plain: bool = True
     """Whether lines end alike, and no line is blank that could be taken for a row."""
 
+    rows: int | None = None
+    """How many rows there must be, where lines tell: no quotation marks, no blank lines."""
+
     @property
     def as_it_stands(self) -> bool:
         """Whether DuckDB can read the file itself."""
@@ -56,27 +58,6 @@ class Dialect:
     def parted_by(self) -> str:
         """The delimiter as a person says it."""
         return next((name for name, sign in DELIMITERS.items() if sign == self.delimiter), self.delimiter)
-
-
-@dataclass
-class _Seen:
-    """What a look through the bytes found."""
-
-    utf8: bool = True
-    cp1252: bool = True
-    nul: bool = False
-    crlf: int = 0
-    lf: int = 0
-    cr: int = 0
-    any: bool = False
-    start: bytes = b""
-    blank_end: bool = False
-    _tail: bytes = field(default=b"", repr=False)
-
-    @property
-    def ends(self) -> int:
-        """How many kinds of line end there are."""
-        return sum(n > 0 for n in (self.crlf, self.lf - self.crlf, self.cr - self.crlf))
 
 
 @contextmanager
@@ -99,13 +80,15 @@ def find(path: FilePath, encoding: str | None = None, delimiter: str | None = No
         zipped = raw.read(2) == b"\x1f\x8b"
     codec = _codec(encoding)
     with legible(path):
-        seen = _look_through(path, zipped)
+        seen = look_through(path, zipped)
         codec = codec or _encoding(seen)
         _refuse_what_is_not_text(path, seen, codec, stated=encoding)
         text = _sample(path, zipped, codec)
     skip, header, found = _header(path, text, delimiter)
-    blank_row = len(header) == 1 and seen.blank_end
-    return Dialect(path, codec, found, tuple(header), skip, zipped, seen.ends <= 1 and not blank_row)
+    plain = seen.ends <= 1 and not (len(header) == 1 and seen.blank_end)
+    simple = skip == 0 and not codec.startswith("utf-16") and not codec.startswith("utf-32")
+    rows = seen.lines - 1 if simple and seen.lines is not None else None
+    return Dialect(path, codec, found, tuple(header), skip, zipped, plain, rows)
 
 
 def _delimiter(given: str | None) -> str | None:
@@ -131,45 +114,7 @@ def _codec(given: str | None) -> str | None:
     return "utf-8-sig" if found.name in ("utf-8", "ascii") else found.name
 
 
-def _look_through(path: FilePath, zipped: bool) -> _Seen:
-    seen = _Seen()
-    utf8 = codecs.getincrementaldecoder("utf-8")()
-    pending = False
-    with unpacked(path, zipped) as file:
-        while piece := file.read(_PIECE):
-            if not seen.any:
-                seen.start = piece[:64]
-            _count_ends(seen, piece)
-            seen.any = seen.any or bool(piece.strip())
-            seen.nul = seen.nul or b"\0" in piece
-            if pending or not piece.isascii():
-                seen.cp1252 = seen.cp1252 and len(piece.translate(None, _NOT_IN_1252)) == len(piece)
-                pending = seen.utf8 and _decodes(utf8, piece, seen)
-    if pending:
-        seen.utf8 = False
-    seen.blank_end = len(seen._tail.replace(b"\r\n", b"\n")) > 1
-    return seen
-
-
-def _decodes(utf8: codecs.IncrementalDecoder, piece: bytes, seen: _Seen) -> bool:
-    """Feed a piece to the decoder; whether it is left in the middle of a character."""
-    try:
-        utf8.decode(piece)
-    except UnicodeDecodeError:
-        seen.utf8 = False
-        return False
-    return bool(utf8.getstate()[0])
-
-
-def _count_ends(seen: _Seen, piece: bytes) -> None:
-    seen.crlf += piece.count(b"\r\n") + (seen._tail.endswith(b"\r") and piece.startswith(b"\n"))
-    seen.lf += piece.count(b"\n")
-    seen.cr += piece.count(b"\r")
-    bare = piece.rstrip(b"\r\n")
-    seen._tail = piece[len(bare) :] if bare else (seen._tail + piece)[-64:]
-
-
-def _encoding(seen: _Seen) -> str:
+def _encoding(seen: Signs) -> str:
     for mark, name in _BOMS:
         if seen.start.startswith(mark):
             return name
@@ -178,7 +123,7 @@ def _encoding(seen: _Seen) -> str:
     return "cp1252" if seen.cp1252 else "latin-1"
 
 
-def _refuse_what_is_not_text(path: FilePath, seen: _Seen, codec: str, stated: str | None) -> None:
+def _refuse_what_is_not_text(path: FilePath, seen: Signs, codec: str, stated: str | None) -> None:
     if not seen.any or seen.start.strip() in [mark for mark, _ in _BOMS]:
         raise SourceError(Fault("", f"{shown(path.name)} is empty", "it should hold a header and rows."))
     if seen.nul and not codec.startswith(("utf-16", "utf-32")):
@@ -188,17 +133,6 @@ def _refuse_what_is_not_text(path: FilePath, seen: _Seen, codec: str, stated: st
         by = "although `encoding` says so" if stated else "although it begins with the mark of UTF-8"
         say = "offices often write windows-1252 or latin-1: say it with `encoding:`."
         raise SourceError(Fault("", f"{shown(path.name)} is not written in UTF-8, {by}", say))
-
-
-@contextmanager
-def unpacked(path: FilePath, zipped: bool) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked where it is a gzip file."""
-    with path.open("rb") as raw:
-        if not zipped:
-            yield raw
-            return
-        with gzip.GzipFile(fileobj=raw) as unzipped:
-            yield cast(BinaryIO, unzipped)
 
 
 @contextmanager

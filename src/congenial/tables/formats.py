@@ -35,8 +35,8 @@ class Raw:
 
     relation: str
     columns: tuple[str, ...]
-    files: tuple[str, ...]
-    """Files that DuckDB must go on seeing."""
+    files: tuple[str, ...] | None
+    """Files that DuckDB must go on seeing; None where another library reads, which needs more than files."""
     broken: Callable[[], CongenialError]
     """Works out what is wrong when reading fails."""
     dialect: Dialect | None = None
@@ -53,7 +53,7 @@ def raw(
 ) -> Raw:
     """Open a source: a file relative to `folder`, or the URL of a database."""
     if "://" in source:
-        return _attached(connection, source)
+        return _attached(connection, source, folder)
     path = (folder / source).expanduser()
     try:
         kind = _kind(path)
@@ -172,7 +172,7 @@ def framed(connection: Connection, table: object, broken: Callable[[], Congenial
 
 
 def _database(
-    connection: Connection, sql: str, files: tuple[str, ...], broken: Callable[[], CongenialError]
+    connection: Connection, sql: str, files: tuple[str, ...] | None, broken: Callable[[], CongenialError]
 ) -> Raw:
     with quiet(broken, own=False):
         connection.duck.execute(sql)
@@ -191,9 +191,8 @@ def _duckdb(connection: Connection, path: FilePath) -> Raw:
 
 def _sqlite(connection: Connection, path: FilePath) -> Raw:
     _load(connection, "sqlite")
-    full = str(path.absolute())
-    sql = f"ATTACH {literal(full)} AS attached (TYPE sqlite, READ_ONLY)"
-    return _database(connection, sql, (full,), _damaged(path, "SQLite"))
+    sql = f"ATTACH {literal(str(path.absolute()))} AS attached (TYPE sqlite, READ_ONLY)"
+    return _database(connection, sql, None, _damaged(path, "SQLite"))
 
 
 def _load(connection: Connection, engine: str) -> None:
@@ -208,7 +207,7 @@ def _load(connection: Connection, engine: str) -> None:
         connection.duck.execute(f"LOAD {engine}")
 
 
-def _attached(connection: Connection, url: str) -> Raw:
+def _attached(connection: Connection, url: str, folder: FilePath) -> Raw:
     """A database behind a URL, read-only. No message shows the URL: it may hold a password."""
     scheme = url.split("://", 1)[0].casefold()
     engine = _ENGINES.get(scheme)
@@ -216,6 +215,8 @@ def _attached(connection: Connection, url: str) -> Raw:
         known = ", ".join(_ENGINES)
         say = f"databases that can be read begin with {known}; fetch a file from the web first."
         raise SourceError(Fault("", f"{shown(scheme + '://')} is not a source that is read here", say))
+    if engine == "sqlite":
+        return _sqlite(connection, folder / unquote(url.split("://", 1)[1].removeprefix("/")))
     _load(connection, engine)
 
     def broken() -> CongenialError:
@@ -223,7 +224,7 @@ def _attached(connection: Connection, url: str) -> Raw:
         return MachineError(Fault("", f"the {engine} database cannot be reached", say))
 
     sql = f"ATTACH {literal(_address(engine, url))} AS attached (TYPE {engine}, READ_ONLY)"
-    return _database(connection, sql, (), broken)
+    return _database(connection, sql, None, broken)
 
 
 def _address(engine: str, url: str) -> str:
@@ -231,8 +232,6 @@ def _address(engine: str, url: str) -> str:
     parts = urlsplit(url)
     if engine == "postgres":
         return url
-    if engine == "sqlite":
-        return unquote(parts.path.removeprefix("/"))
     given = {
         "host": parts.hostname,
         "port": parts.port,

@@ -260,7 +260,7 @@ def _determined(rows: Rows, columns: Sequence[Column]) -> dict[str, str]:
         if by.name in found:
             continue
         others = [c.name for c in columns if c is not by and c.labels <= by.labels and c.name not in found]
-        for relation in ("peek", rows.relation):  # most pairs fail on a few rows
+        for relation in ("temp.main.peek", rows.relation):  # most pairs fail on a few rows
             if others:
                 alone, *pairs = _pairs(rows, relation, by.name, [by.name, *others])
                 others = [name for name, n in zip(others, pairs, strict=True) if n == alone]

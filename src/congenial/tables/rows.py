@@ -33,6 +33,8 @@ class Rows:
     relation: str = _ROWS
     dialect: Dialect | None = None
     kind: str = "csv"
+    expected: int | None = None
+    """How many rows there must be, where that is known."""
 
     def at(self, column: str) -> str | None:
         """What SQL calls a column, or None where there is no such column."""
@@ -60,6 +62,14 @@ class Rows:
         """The error that there is nothing to count."""
         say = "it has a header, and nothing below it." if self.dialect else "there is nothing to count."
         return SourceError(Fault("", f"{self.name} has no rows", say))
+
+    def whole(self, relation: str, number: str = "count(*)") -> None:
+        """Refuse rows that are none, or not as many as the file has lines: none is lost in silence."""
+        [(n,)] = self.fetch(f"SELECT {number} FROM {relation}")
+        if not n:
+            raise self.empty()
+        if self.expected is not None and n != self.expected:
+            raise self.broken()
 
     def numbers_where(self, condition: str, most: int = 4) -> str:
         """The first rows that meet a condition, as a message names them; rows count from 1."""
@@ -111,12 +121,15 @@ def _rows(connection: Connection, source: Raw, name: str, query: str | None) -> 
     if query is not None:
         relation, columns = _ASKED, _ask(connection, source, query)
         broken, name = _fails_on_a_value(source), f"the result of `query` over {name}"
-    else:
+    elif source.files is not None:
         connection.close_off(source.files)
     text = ", ".join(f"CAST(c{at} AS VARCHAR) AS c{at}" for at in range(len(columns)))
     names = ", ".join(f"c{at}" for at in range(len(columns)))
     connection.run(f"CREATE TEMP VIEW congenial_rows AS SELECT {text} FROM {relation} AS t({names})", broken)
-    return Rows(connection, name, columns, broken, dialect=source.dialect, kind=source.kind)
+    expected = source.dialect.rows if source.dialect and query is None else None
+    return Rows(
+        connection, name, columns, broken, dialect=source.dialect, kind=source.kind, expected=expected
+    )
 
 
 def _refuse_duplicates(columns: Sequence[str], name: str) -> None:
@@ -132,7 +145,8 @@ def _ask(connection: Connection, source: Raw, query: str) -> tuple[str, ...]:
     statement = _one_select(connection, query)
     if not source.is_database:
         _offer(connection, source)
-    connection.close_off(source.files)
+    if source.files is not None:
+        connection.close_off(source.files)
     refused = _refusal(source, query)
     with quiet(refused, own=False):
         columns = tuple(connection.duck.sql(statement).columns)

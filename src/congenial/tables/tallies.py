@@ -62,17 +62,16 @@ def tallied(
     """
     readings, column = _columns(rows, asked, declared, counts, unit)
     notices, faults = list(_from_source(readings, counts is None)), list[Fault]()
-    if counts is None:
-        source = rows
-        if unit is not None and unit.column is not None:
-            source, said = kept_rows(rows, unit, _needed(readings), faults)
-            notices += said
-        tally = _tabulated(source, readings)
+    if column is not None:
+        tally = _entered(rows, readings, column)
+        faults += _count_faults(rows, tally, str(counts))
+    elif unit is not None and unit.column is not None:
+        kept, said = kept_rows(rows, unit, _needed(readings), faults)
+        notices += said
+        tally = _tabulated(kept, readings)
     else:
-        tally = _entered(rows, readings, str(column))
-        faults += _count_faults(rows, tally, counts)
-    if not rows.fetch(f"SELECT 1 FROM {tally} LIMIT 1"):
-        raise rows.empty()
+        tally = _tabulated(rows, readings)
+        rows.whole(tally, "sum(n)")
     for found in readings:
         faults += unlabelled(rows, found, tally)
     readings = [found if found.axis else with_labels(rows, found, tally) for found in readings]
@@ -168,6 +167,7 @@ def _entered(rows: Rows, readings: Sequence[Reading], column: str) -> str:
         f"SELECT row_number() OVER () AS nth, {columns}, {column} AS entry, {whole} AS whole "
         f"FROM {rows.relation})"
     )
+    rows.whole("temp.main.tally")
     return "temp.main.tally"
 
 
@@ -235,7 +235,7 @@ def _placed(
     joins, leaves = "", []
     for at, found in enumerate(readings):
         give_leaves(rows, found, f"leaves{at}")
-        joins += f" LEFT JOIN leaves{at} ON {matches(found, f'leaves{at}')}"
+        joins += f" LEFT JOIN temp.main.leaves{at} ON {matches(found, f'leaves{at}')}"
         leaves.append(f"coalesce(leaves{at}.leaf, -1) AS at{at}")
     table = rows.arrow(f"SELECT {', '.join(leaves)}, coalesce(n, 0) AS n FROM {tally}{joins}")
     columns = [column.to_numpy().astype(np.int64) for column in table.columns]

@@ -35,13 +35,14 @@ def kept_rows(
     column = rows.at(str(unit.column))
     columns = ", ".join(dict.fromkeys(needed))
     rows.run(f"CREATE TEMP TABLE held AS SELECT {column} AS unit, {columns} FROM {rows.relation}")
-    if rows.fetch("SELECT 1 FROM held WHERE unit IS NULL OR trim(unit) = '' LIMIT 1"):
+    rows.whole("temp.main.held")
+    if rows.fetch("SELECT 1 FROM temp.main.held WHERE unit IS NULL OR trim(unit) = '' LIMIT 1"):
         nobody = f"{column} IS NULL OR trim({column}) = ''"
         what = f"{rows.numbers_where(nobody)} of {rows.name} names no unit"
         say = "every row must say whose it is, or a unit's rows cannot be counted."
         faults.append(Fault(f"column {unit.column}", what, say))
         return replace(rows, relation="temp.main.held"), []
-    over = f"SELECT unit FROM held GROUP BY unit HAVING count(*) > {unit.max_rows}"
+    over = f"SELECT unit FROM temp.main.held GROUP BY unit HAVING count(*) > {unit.max_rows}"
     exceeded = bool(rows.fetch(f"{over} LIMIT 1"))
     if unit.over == "drop":
         if exceeded:
@@ -72,18 +73,19 @@ def _drop(rows: Rows, over: str, columns: str, most: int, words: Words) -> None:
     import pyarrow as pa
 
     rows.run(
-        f"CREATE TEMP TABLE crowded AS SELECT row_number() OVER () - 1 AS place, * FROM held "
+        f"CREATE TEMP TABLE crowded AS SELECT row_number() OVER () - 1 AS place, * FROM temp.main.held "
         f"WHERE unit IN ({over})"
     )
-    [(n,)] = rows.fetch("SELECT count(*) FROM crowded")
+    [(n,)] = rows.fetch("SELECT count(*) FROM temp.main.crowded")
     rank = pa.array(random_order(n, words), pa.int64())
     rows.connection.give("ranks", pa.table({"place": pa.array(np.arange(n, dtype=np.int64)), "rank": rank}))
     rows.run(
-        f"CREATE TEMP TABLE chosen AS SELECT unit, {columns} FROM crowded JOIN ranks USING (place) "
+        f"CREATE TEMP TABLE chosen AS SELECT unit, {columns} "
+        f"FROM temp.main.crowded JOIN temp.main.ranks USING (place) "
         f"QUALIFY row_number() OVER (PARTITION BY unit ORDER BY rank) <= {most}"
     )
-    rows.run("DELETE FROM held WHERE unit IN (SELECT unit FROM crowded)")
-    rows.run("INSERT INTO held SELECT * FROM chosen")
+    rows.run("DELETE FROM temp.main.held WHERE unit IN (SELECT unit FROM temp.main.crowded)")
+    rows.run("INSERT INTO temp.main.held SELECT * FROM temp.main.chosen")
 
 
 def random_order(n: int, words: Words) -> NDArray[np.int64]:
