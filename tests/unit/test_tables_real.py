@@ -1,5 +1,7 @@
 """Real tables, where they are present: known sums come out, whatever the way in."""
 
+import pytest
+
 from congenial.requests.model import AxisSpec, TableSpec, Unit
 from congenial.tables.table import Table
 from support.data import data_path
@@ -61,6 +63,7 @@ def test_the_published_table_of_gong_and_meng_has_its_margins():
     assert found.query({"age": {"voting": ages[4:]}}).counts_confidential.tolist() == [213]
 
 
+@pytest.mark.long
 def test_units_of_a_million_rows_are_checked():
     path = data_path("ri_persons_2010_expanded.csv.gz")
     axes = (AxisSpec("age", column="age18plus", categories=("0", "1")),)
