@@ -56,7 +56,9 @@ def main() -> None:
 
 def print_machine() -> None:
     names = ("congenial", "numpy", "numba", "opendp")
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    )
     print(", ".join(f"{name} {importlib.metadata.version(name)}" for name in names), "\n")
 
 
@@ -133,7 +135,10 @@ def cases() -> Iterator[Case]:
     yield fixed_sum(102, 4000)
     yield fixed_sum(3143, 200)
     yield sex_by_age()
-    for epsilon, aim in ((0.5, "next 1/25 (1/100), first 1/4 (1/10)"), (0.1, "next 1/6 (1/30), first 2 (1/2)")):
+    for epsilon, aim in (
+        (0.5, "next 1/25 (1/100), first 1/4 (1/10)"),
+        (0.1, "next 1/6 (1/30), first 2 (1/2)"),
+    ):
         yield nation(epsilon, aim)
 
 
@@ -165,7 +170,9 @@ def nation(epsilon: float, aim: str) -> Case:
     request = national(epsilon)
     measured = sum(len(table.domain.axes[0].levels[depth].labels) for depth in (1, 2, 3))
     source = "2010 counts" if real else "synthetic nation"
-    return Case(f"{source}, {table.domain.cells:,} leaves, ε = {epsilon}", table, request, epsilon, measured, 1, aim)
+    return Case(
+        f"{source}, {table.domain.cells:,} leaves, ε = {epsilon}", table, request, epsilon, measured, 1, aim
+    )
 
 
 def national(epsilon: float, levels: tuple[str, ...] = ("county", "tract", "group")) -> cg.Request:
@@ -225,7 +232,9 @@ def slope() -> None:
         case = Case("", part, national(0.5, levels), 0.5, 0, 1, "")
         made, first = measured_first(case)
         rows.append((part.domain.cells, measured_next(case, made), first))
-        print(f"  {rows[-1][0]:>9,} leaves   next {rows[-1][1]:.3g} s   first {rows[-1][2]:.3g} s", flush=True)
+        print(
+            f"  {rows[-1][0]:>9,} leaves   next {rows[-1][1]:.3g} s   first {rows[-1][2]:.3g} s", flush=True
+        )
     for name, at in (("next", 1), ("first", 2)):
         print(f"  slope of log time on log leaves, {name}: {fitted([(r[0], r[at]) for r in rows]):.2f}")
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from congenial.errors import CongenialError, Fault
+from congenial.planning.twoway import rows_and_columns
 from congenial.problems.crossing import Crossing
 from congenial.problems.structure import FREE
 from congenial.samplers import quotient
-from congenial.planning.twoway import rows_and_columns
 from congenial.samplers.base import Certificate, Filled, IntArray, Prepared, Quote, Refusal, Source, Words
 from congenial.samplers.crossing.tables import Terminal, Unary, point
 from congenial.samplers.tree import _class_kernels as forest_kernels
 from congenial.samplers.tree.growing import Grown
 from congenial.samplers.tree.tables import window
+
+if TYPE_CHECKING:
+    from congenial.samplers.crossing.twisted import PreparedColumns
 
 _LONGER = 80.0
 """Bits by which windows grow where no sampler could certify a crossing on those it got."""
@@ -111,9 +115,7 @@ def terminals(crossing: Crossing, log2_cut: float) -> list[Terminal]:
 
 
 def _best(crossing: Crossing, unaries: list[Unary], log2_allowance: float) -> Choice:
-    offers = [
-        make(crossing, unaries, log2_allowance) for make in (_quotient, _twisted_columns, _elimination)
-    ]
+    offers = [make(crossing, unaries, log2_allowance) for make in (_quotient, _twisted_columns, _elimination)]
     answers = tuple(offer.answer for offer in offers)
     able = [offer for offer in offers if isinstance(offer.answer, Quote)]
     able.sort(key=_cost)
@@ -168,7 +170,9 @@ def _elimination(crossing: Crossing, unaries: list[Unary], log2_allowance: float
 
     facts = [Terminal(row, "fact") for row in crossing.facts]
     forms = [*facts, *terminals(crossing, log2_allowance - 20)]
-    answer = Quote(NAME, 1e-6 * len(unaries), _SEARCH, 1e8, "any facts; its acceptance is measured by a pilot")
+    answer = Quote(
+        NAME, 1e-6 * len(unaries), _SEARCH, 1e8, "any facts; its acceptance is measured by a pilot"
+    )
     return Offer(answer, lambda: WeightedElimination().prepare(unaries, forms, log2_allowance, _SEARCH))
 
 
@@ -176,7 +180,7 @@ def _elimination(crossing: Crossing, unaries: list[Unary], log2_allowance: float
 class _Picked:
     """A sampler of an array of which some places are the atoms."""
 
-    whole: Prepared
+    whole: PreparedColumns
     places: IntArray
 
     @property
@@ -186,6 +190,11 @@ class _Picked:
     @property
     def certificate(self) -> Certificate:
         return self.whole.certificate
+
+    @property
+    def how(self) -> str:
+        rows = f"an array of {len(self.places)} sums"
+        return f"{rows}, acceptance {self.whole.acceptance:.2g} in a pilot"
 
     def draw(self, source: Source) -> IntArray:
         return self.whole.draw(source)[self.places]

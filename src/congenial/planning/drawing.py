@@ -134,7 +134,9 @@ def prepare(layout: Layout) -> Drawing:
             refused.append(_too_much("tree", str(error)))
     made = Drawing(layout, assigned, tuple(parts), tree, choices, tuple(refused), joined)
     if made.certificate.relative_error > MOST_ROUNDING:
-        why = f"its tables are so long that rounding could exceed the {MOST_ROUNDING:g} that a release may have"
+        why = (
+            f"its tables are so long that rounding could exceed the {MOST_ROUNDING:g} that a release may have"
+        )
         refused.append(_too_much("tree", why))
         made = Drawing(layout, assigned, tuple(parts), tree, choices, tuple(refused), joined)
     return made
@@ -239,5 +241,3 @@ def _tree(
     place[tree.joined_slots] = np.arange(len(tree.joined_slots))
     joined = tuple(place[number[crossing.atoms]] for crossing in layout.crossings)
     return tree, choices, joined
-
-

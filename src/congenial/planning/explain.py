@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from congenial.planning.noise import Noise
     from congenial.planning.plan import Plan, PlannedBlock
+    from congenial.privacy.guarantee import Guarantee
 
 _NAMED = 6
 
@@ -17,6 +19,7 @@ def explained(plan: Plan) -> str:
     lines += _blocks(plan.blocks)
     lines += _determined(plan)
     lines += _noise(plan)
+    lines += _guarantee(plan)
     lines += _certificate(plan)
     return "\n".join(lines)
 
@@ -31,27 +34,35 @@ def _title(plan: Plan) -> str:
 
 
 def _blocks(blocks: tuple[PlannedBlock, ...]) -> list[str]:
+    """One line for all blocks that are drawn in the same way, however many sizes they have."""
+    alike: dict[tuple[str | None, str], list[PlannedBlock]] = {}
+    for block in blocks:
+        alike.setdefault((block.sampler, block.why), []).append(block)
     rows = [("cells", "blocks", "sampler", "exact", "a draw", "why")]
-    for block in blocks[:24]:
-        certificate = block.certificate
-        exact = "-" if certificate is None else ("yes" if certificate.kind == "exact" else certificate.kind)
-        cost = _time(block.seconds * block.repeats) if block.seconds is not None else "-"
-        rows.append(
-            (f"{block.cells:,}", f"{block.repeats:,}", block.sampler or "none", exact, cost, block.why)
-        )
+    rows += [_row(together) for together in alike.values()]
     wide = [max(len(row[i]) for row in rows) for i in range(5)]
     lines = []
     for row in rows:
-        left = "  ".join(
-            row[i].rjust(wide[i]) if i in (0, 1, 4) else row[i].ljust(wide[i]) for i in range(5)
-        )
-        why = row[5].split("\n")
+        left = "  ".join(row[i].rjust(wide[i]) if i in (0, 1, 4) else row[i].ljust(wide[i]) for i in range(5))
+        why = [part for line in row[5].split("\n") for part in _folded(line)]
         lines.append(f"  {left}  {why[0]}".rstrip())
         lines += [" " * (len(left) + 4) + part for part in why[1:]]
-    if len(blocks) > 24:
-        more = sum(block.repeats for block in blocks[24:])
-        lines.append(f"  and {more:,} smaller blocks of {len(blocks) - 24} more kinds")
     return lines
+
+
+def _row(alike: list[PlannedBlock]) -> tuple[str, str, str, str, str, str]:
+    sizes = [block.cells for block in alike]
+    cells = f"{min(sizes):,}–{max(sizes):,}" if min(sizes) < max(sizes) else f"{sizes[0]:,}"
+    held = alike[0].certificate
+    exact = "-" if held is None else ("yes" if held.kind == "exact" else held.kind)
+    times = [block.seconds * block.repeats for block in alike if block.seconds is not None]
+    cost = _time(sum(times)) if times else "-"
+    blocks = f"{sum(block.repeats for block in alike):,}"
+    return cells, blocks, alike[0].sampler or "none", exact, cost, alike[0].why
+
+
+def _folded(text: str) -> list[str]:
+    return textwrap.wrap(text, 84) or [""]
 
 
 def _time(seconds: float) -> str:
@@ -93,6 +104,32 @@ def _noise_row(noise: Noise) -> tuple[str, str, str, str]:
 def _from(found: tuple[Noise, ...]) -> str:
     draws = max(noise.draws for noise in found)
     return f" (from {draws} simulated draws)" if draws else " (from the law)"
+
+
+def _guarantee(plan: Plan) -> list[str]:
+    """What is promised, and what follows for two guesses about the truth."""
+    said = plan.guarantee
+    if said is None:
+        return []
+    lines = ["", "What is promised", *(f"  {part}" for part in textwrap.wrap(said.sentence, 108))]
+    if not said.proven:
+        return lines
+    if said.epsilon is not None:
+        lines.append(f"  ε = {said.epsilon:.6g}, δ = {said.delta:.2g}: {_price(said)}")
+    else:
+        lines.append(f"  ρ = {said.rho:.6g} (zCDP): {_price(said)}")
+    between = said.posterior(0.5)
+    if between is not None:
+        low, high = between
+        lines.append(f"  of two tables that it compares, even odds become between {low:.3g} and {high:.3g}")
+    return lines
+
+
+def _price(said: Guarantee) -> str:
+    kind = "attained by some change" if said.is_exact else "an upper bound"
+    who = f"{said.units} {said.unit}{'s' if said.units > 1 else ''} of at most {said.max_rows} rows"
+    bounds = f", bounds add a factor {1 + said.price:.4g}" if said.price else ""
+    return f"{kind}; change: {said.change}, {who}{bounds}"
 
 
 def _certificate(plan: Plan) -> list[str]:

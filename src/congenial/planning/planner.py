@@ -16,7 +16,7 @@ from congenial.problems.forest import JOINED
 from congenial.problems.free import check_normaliser
 from congenial.problems.problem import Problem, make_problem
 from congenial.requests.model import Request
-from congenial.samplers.base import Certificate, IntArray
+from congenial.samplers.base import Certificate, IntArray, Prepared, Quote
 from congenial.tables.domain import Domain
 from congenial.tables.table import Table
 
@@ -85,7 +85,9 @@ def _trees(drawing: Drawing) -> list[PlannedBlock]:
     below, _, _ = forest_kernels.sizes(forest.parent, forest.law, len(forest.cells))
     roots = forest.roots
     roots = roots[forest.parent[roots] != JOINED]
-    pairs, times = np.unique(np.stack([below[roots], drawing.assigned[roots]], axis=1), axis=0, return_counts=True)
+    pairs, times = np.unique(
+        np.stack([below[roots], drawing.assigned[roots]], axis=1), axis=0, return_counts=True
+    )
     found = []
     for (cells, kind), repeats in zip(pairs.tolist(), times.tolist(), strict=True):
         certificate = _certificate_of(drawing, kind)
@@ -119,8 +121,10 @@ def _crossings(drawing: Drawing) -> list[PlannedBlock]:
         else:
             taken = next(q for q in choice.quotes if q.sampler == choice.sampler)
             shape = _shape(crossing.atoms, crossing.dimension)
+            seconds = taken.seconds if isinstance(taken, Quote) else 0.0
+            why = f"{shape}: {_reached(choice.prepared) or taken.why}"
             block = PlannedBlock(
-                cells, choice.sampler, choice.prepared.certificate, 1, f"{shape}: {taken.why}"
+                cells, choice.sampler, choice.prepared.certificate, 1, why, seconds + 6e-8 * cells
             )
         key = (block.cells, block.sampler, block.why)
         counted[key] = counted.get(key, 0) + 1
@@ -129,6 +133,14 @@ def _crossings(drawing: Drawing) -> list[PlannedBlock]:
         PlannedBlock(b.cells, b.sampler, b.certificate, counted[key], b.why, b.seconds)
         for key, b in first.items()
     ]
+
+
+def _reached(prepared: Prepared) -> str:
+    """What a sampler says of itself once it is built, such as the acceptance that it measured."""
+    acceptance = getattr(prepared, "acceptance", None)
+    return str(getattr(prepared, "how", "")) or (
+        f"acceptance {acceptance:.2g} in a pilot" if acceptance else ""
+    )
 
 
 def _shape(atoms: IntArray, dimension: int) -> str:

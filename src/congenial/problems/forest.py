@@ -157,4 +157,3 @@ class Planting:
                 if both not in laws:
                     laws.append(both)
                 law[u] = laws.index(both)
-

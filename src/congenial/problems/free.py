@@ -97,5 +97,3 @@ def _fault(cells: NDArray[np.int64], domain: Domain) -> Fault:
         f"the law of the noise has no normaliser. Free are {named}{more}.\n"
         "Measure `cells` (or a query that tells these cells apart), or bound them on both sides.",
     )
-
-

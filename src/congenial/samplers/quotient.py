@@ -60,7 +60,13 @@ def quote(unaries: Sequence[Unary], facts: IntArray) -> Quote | Refusal:
     boxes = prod(high - low + 1 for low, high in sides)
     if boxes > MOST_POINTS:
         return Refusal(NAME, f"about {boxes:.1g} lattice points to list; it lists at most {MOST_POINTS:,}")
-    return Quote(NAME, 6e-8, 1e-4 + 2e-8 * boxes * len(unaries), 16.0 * boxes * (1 + len(unaries)), f"{free} free")
+    return Quote(
+        NAME,
+        6e-8,
+        1e-4 + 2e-8 * boxes * len(unaries),
+        16.0 * boxes * (1 + len(unaries)),
+        "the few points of its lattice are listed and one is drawn",
+    )
 
 
 def _sides(unaries: Sequence[Unary], basis: IntArray) -> list[tuple[int, int]]:

@@ -276,9 +276,7 @@ def fill(
                 begin = row_at[place]
                 n, top = np.int64(rows[begin + 1]), np.int64(rows[begin + 2])
                 ahead, behind = _segments(top, n)
-                i, at = _pick(
-                    words, at, rows[begin + HEAD :], rows, begin + HEAD + ahead + behind, n, top
-                )
+                i, at = _pick(words, at, rows[begin + HEAD :], rows, begin + HEAD + ahead + behind, n, top)
                 x = np.int64(rows[begin]) + i
             else:
                 first, offset, n, top = _row(pool, start, low, size, a, b, s, cut, scratch)

@@ -278,5 +278,3 @@ def _traits(
     trait = np.full(nodes, -1, dtype=np.int64)
     trait[leaves:] = inner
     return trait, factor_of_pair[pair[first]], factors, first + leaves
-
-

@@ -10,7 +10,6 @@ usual case) all are zero and the tables are shared.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from congenial.problems.forest import FIXED, Forest, Laws
 from congenial.problems.structure import FREE
@@ -158,5 +157,3 @@ def _limits(
             steep = _STEEP * sum(law.rate for law in laws)
             low[at], high[at] = max(low[at], -steep), min(high[at], steep)
     return low, high, stiff
-
-
