@@ -144,6 +144,16 @@ def test_a_parquet_file_damaged_in_the_middle_says_so(tmp_path):
     assert faults[0].what == "'t.parquet' cannot be read as Parquet"
 
 
+def test_a_parquet_file_with_a_damaged_footer_says_so(tmp_path):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"sex": ["male"], "n": [90210]}), path)
+    content = path.read_bytes()
+    for at in range(20, 200, 20):
+        path.write_bytes(content[:-at] + b"\xff" * (at - 8) + content[-8:])
+        faults = faults_of(SourceError, lambda: table(tmp_path, None, [SEX], name="t.parquet"))
+        assert faults[0].what == "'t.parquet' cannot be read as Parquet"
+
+
 def test_an_arrow_file_cut_short_says_so(tmp_path):
     path = tmp_path / "t.arrow"
     data = pa.table({"sex": ["male"] * 1000, "n": [90210] * 1000})

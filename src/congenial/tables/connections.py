@@ -114,6 +114,8 @@ def quiet(otherwise: Otherwise, own: bool = True) -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     except OSError as error:
+        if error.errno is None:  # Arrow's own, about what is in a file
+            raise otherwise() from None
         raise machine(error) from None
 
 

@@ -16,7 +16,8 @@ from congenial.tables.queries import RESERVED
 from congenial.tables.rows import Rows, opened
 from congenial.tables.specs import AxisAsked, level_names
 
-MOST_CELLS = 2**31 - 1
+MOST_CELLS = 2**28
+"""The largest table: its counts take two gigabytes, and so does every whole copy of them."""
 _OUTPUT = ("count", "draw")
 
 
