@@ -69,11 +69,9 @@ def report(case: Case) -> None:
     following = measured_next(case, made)
     grown = peak() - before
     other = opendp_seconds(case.epsilon, case.numbers)
-    print(
-        f"{case.name:<46}{ratio(following / other):>9}{ratio(first / other):>9}   {following:<11.3g} {first:<11.3g}"
-        f" {other:<11.3g} {grown:5.0f} MB  {case.aim}",
-        flush=True,
-    )
+    ratios = f"{ratio(following / other):>9}{ratio(first / other):>9}"
+    seconds = f"{following:<11.3g} {first:<11.3g} {other:<11.3g}"
+    print(f"{case.name:<46}{ratios}   {seconds} {grown:5.0f} MB  {case.aim}", flush=True)
 
 
 def ratio(value: float) -> str:
@@ -188,7 +186,7 @@ def block_groups() -> tuple[Table, bool]:
     """Real 2010 counts by block group, or a synthetic nation of the same shape."""
     path = DATA / "us_block_groups_2010.csv.gz"
     if path.exists():
-        lines = gzip.open(path, "rt").read().split()[1:]
+        lines = gzip.decompress(path.read_bytes()).decode().split()[1:]
         codes, counts = zip(*(line.split(",") for line in lines), strict=True)
         return place_table(codes, np.array(counts, dtype=np.int64)), True
     random = np.random.default_rng(2010)
@@ -210,7 +208,7 @@ def synthetic_codes(random: np.random.Generator) -> tuple[str, ...]:
 def place_table(codes: tuple[str, ...], counts: np.ndarray, depth: int = 4) -> Table:
     """A table over a coded geography: state 2, county 5, tract 11, block group 12."""
     widths, names = (2, 5, 11, 12)[:depth], ("state", "county", "tract", "group")[:depth]
-    kept = sorted(set(code[: widths[-1]] for code in codes)) if depth < 4 else list(codes)
+    kept = sorted({code[: widths[-1]] for code in codes}) if depth < 4 else list(codes)
     axis = Axis.nested("place", names, [tuple(code[:w] for w in widths) for code in kept])
     if depth < 4:
         where = {code: i for i, code in enumerate(kept)}

@@ -1,4 +1,4 @@
-"""Which sampler draws the sums of atoms where forms cross: every one is asked, the cheapest exact one wins."""
+"""Which sampler draws the sums of atoms where forms cross: all are asked, the cheapest exact one wins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from congenial.samplers.tree.growing import Grown
 from congenial.samplers.tree.tables import window
 
 if TYPE_CHECKING:
-    from congenial.samplers.crossing.twisted import PreparedColumns
+    from congenial.samplers.crossing.twisted_draws import PreparedColumns
 
 _LONGER = 80.0
 """Bits by which windows grow where no sampler could certify a crossing on those it got."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from congenial.errors import Fault, NoSamplerError
 from congenial.laws import DiscreteLaplace
@@ -21,7 +22,8 @@ from congenial.problems.forest import FIXED, JOINED, OPEN, Forest
 from congenial.problems.structure import FREE
 from congenial.randomness import Source
 from congenial.samplers import composition, independent
-from congenial.samplers.base import Certificate, Filled, IntArray, Prepared, Words
+from congenial.samplers.base import Certificate, Filled, FloatArray, IntArray, Prepared, Words
+from congenial.samplers.base import Source as AnySource
 from congenial.samplers.running import run
 from congenial.samplers.tree.growing import RefusedError, grow_forest
 from congenial.samplers.tree.sampler import TreeDraws, ready
@@ -103,7 +105,7 @@ class _Given:
         self._tree = tree
         self._given = given
 
-    def draw(self, source: Source) -> IntArray:
+    def draw(self, source: AnySource) -> IntArray:
         row, self._given = self._given[0], self._given[1:]
         return self._tree.draw_given(source, row)
 
@@ -124,7 +126,9 @@ def prepare(layout: Layout) -> Drawing:
         prepared = make(forest, assigned, layout.width, 2.0**allowance)
         if prepared is not None:
             parts.append(Part(name, prepared))
-    tree, choices, joined = None, (), ()
+    tree: TreeDraws | None = None
+    choices: tuple[Choice, ...] = ()
+    joined: tuple[IntArray, ...] = ()
     chosen = np.isin(assigned, (TREE, CROSSING))
     if chosen.any():
         try:
@@ -154,7 +158,7 @@ def _too_much(sampler: str, why: str) -> Fault:
 def _assign(forest: Forest) -> IntArray:
     """For every node: the sampler of its root where it is a root, -1 elsewhere."""
     leaves = len(forest.cells)
-    below, inner, same = forest_kernels.sizes(forest.parent, forest.law, leaves)
+    _, inner, same = forest_kernels.sizes(forest.parent, forest.law, leaves)
     assigned = np.full(len(forest.parent), -1, dtype=np.int64)
     roots = forest.roots
     assigned[roots] = TREE
@@ -171,7 +175,7 @@ def _assign(forest: Forest) -> IntArray:
     return assigned
 
 
-def _acceptance(forest: Forest, sums: IntArray) -> IntArray:
+def _acceptance(forest: Forest, sums: IntArray) -> FloatArray:
     """For roots over like leaves, a lower bound of the chance that a composition keeps the limits.
 
     As `composition.acceptance_bound`, for many roots at once: below its limit a leaf goes with at most
@@ -184,7 +188,7 @@ def _acceptance(forest: Forest, sums: IntArray) -> IntArray:
         near = slack < FREE
         broken[near] += np.exp(-rate[near] * (slack[near] + 1)) / (1 + np.exp(-rate[near]))
     total = np.bincount(np.maximum(forest.parent[:leaves], 0), weights=broken, minlength=len(forest.parent))
-    return 1.0 - total[sums]
+    return np.asarray(1.0 - total[sums])
 
 
 def _independent(forest: Forest, assigned: IntArray, width: int, allowance: float) -> Prepared | None:
@@ -225,7 +229,7 @@ def _limits(forest: Forest, leaves: IntArray, width: int) -> dict[str, IntArray]
 
 
 def _tree(
-    layout: Layout, chosen: IntArray, allowance: float
+    layout: Layout, chosen: NDArray[np.bool_], allowance: float
 ) -> tuple[TreeDraws, tuple[Choice, ...], tuple[IntArray, ...]]:
     """The forest's tables and, where forms cross, a sampler for each crossing over them."""
     forest, number = layout.forest.only(chosen)

@@ -1,4 +1,6 @@
 """Compiled loops over the nodes of a forest. Children stand before parents everywhere."""
+# mypy: ignore-errors
+# compiled code: numba decides the types, from arrays whose types its callers fix
 
 import numpy as np
 from numba import njit

@@ -243,7 +243,7 @@ def _over(forms: Forms, sample: NDArray[np.int64], cells: int) -> NDArray[np.int
     """Forms as dense rows over atoms, read off one cell of each atom."""
     if forms.groups is not None:
         return (forms.groups[sample][None, :] == np.arange(forms.count)[:, None]).astype(np.int64)
-    return _dense(forms, cells)[:, sample]
+    return np.asarray(_dense(forms, cells)[:, sample])
 
 
 def _nests(

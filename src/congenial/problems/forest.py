@@ -9,6 +9,7 @@ together with others, because other forms cross: `crossing.py`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,7 @@ class Forest:
 
     def root_of(self) -> NDArray[np.int64]:
         """For every node, the root it hangs under."""
-        return kernels.roots_of(self.parent)
+        return np.asarray(kernels.roots_of(self.parent))
 
     def only(self, chosen: NDArray[np.bool_]) -> tuple[Forest, NDArray[np.int64]]:
         """The trees under chosen roots, and the new number of each node (-1: left out)."""
@@ -69,18 +70,18 @@ class Planting:
         self.laws: list[Laws] = [()]
 
     def _room(self, room: int) -> None:
-        def grown(name: str, fill: int | bool, dtype: type) -> None:
-            new = np.full(room, fill, dtype=dtype)
+        def grown(name: str, fill: int, dtype: type) -> None:
+            new: NDArray[Any] = np.full(room, fill, dtype=dtype)
             if hasattr(self, name):
                 old = getattr(self, name)
                 new[: len(old)] = old
             setattr(self, name, new)
 
         grown("parent", OPEN, np.int64)
-        grown("fixed", False, np.bool_)
+        grown("fixed", 0, np.bool_)
         grown("law", 0, np.int64)
-        grown("lower", -FREE, np.int64)
-        grown("upper", FREE, np.int64)
+        grown("lower", -int(FREE), np.int64)
+        grown("upper", int(FREE), np.int64)
 
     parent: NDArray[np.int64]
     fixed: NDArray[np.bool_]
@@ -99,7 +100,7 @@ class Planting:
         if size < 0:
             return None
         self.size = size
-        return found
+        return np.asarray(found)
 
     def weigh(self, nodes: NDArray[np.int64], law: Law) -> None:
         """Weigh the value of each node by a law, beside those that weigh it already."""

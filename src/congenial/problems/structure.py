@@ -47,10 +47,10 @@ class Forms:
             found = np.zeros(self.count, dtype=np.int64)
             np.add.at(found, self.groups[inside], counts[inside])
             return found
-        assert self.starts is not None  # with it come cells and weights
-        terms = np.zeros(len(self.cells) + 1, dtype=np.int64)
-        np.cumsum(self.weights * counts[self.cells], out=terms[1:])
-        return terms[self.starts[1:]] - terms[self.starts[:-1]]
+        starts, cells, weights = self.rows
+        terms = np.zeros(len(cells) + 1, dtype=np.int64)
+        np.cumsum(weights * counts[cells], out=terms[1:])
+        return terms[starts[1:]] - terms[starts[:-1]]
 
     @cached_property
     def is_identity(self) -> bool:
@@ -61,7 +61,9 @@ class Forms:
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """(starts, cells, weights) in compressed form, whatever the representation."""
         if self.groups is None:
-            assert self.starts is not None  # with it come cells and weights
+            assert self.starts is not None
+            assert self.cells is not None
+            assert self.weights is not None
             return self.starts, self.cells, self.weights
         order = np.argsort(self.groups, kind="stable").astype(np.int64)
         order = order[np.searchsorted(self.groups[order], 0) :]

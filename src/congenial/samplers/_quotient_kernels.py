@@ -1,4 +1,6 @@
 """The kernel of `quotient.py`: a categorical draw from sums made once."""
+# mypy: ignore-errors
+# compiled code: numba decides the types, from arrays whose types its callers fix
 
 import numpy as np
 from numba import njit

@@ -4,6 +4,8 @@ A kernel walks `words` with a cursor `at`. Past the end a word reads as zero and
 that a kernel looks once per step (`at > words.size`: unfinished) and never reads outside the array.
 Each function here uses the same words as its namesake on `Source` and returns the same value.
 """
+# mypy: ignore-errors
+# compiled code: numba decides the types, from arrays whose types its callers fix
 
 import numpy as np
 from numba import njit, uint64

@@ -82,8 +82,13 @@ class Source(Protocol):
 class Prepared(Protocol):
     """Tables built once; draws are rows of `width` integers."""
 
-    width: int
-    certificate: Certificate
+    @property
+    def width(self) -> int:
+        """Integers a row."""
+
+    @property
+    def certificate(self) -> Certificate:
+        """How far a draw may be from its law."""
 
     def draw(self, source: Source) -> IntArray:
         """One draw by the plain twin."""

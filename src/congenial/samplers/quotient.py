@@ -43,7 +43,8 @@ class QuotientDraws:
 
     def draw(self, source: Source) -> IntArray:
         """One draw by the plain twin."""
-        return self.points[source.categorical(self.weights)].copy()
+        point: IntArray = self.points[source.categorical(self.weights)]
+        return point.copy()
 
     def fill(self, words: Words, out: IntArray) -> Filled:
         """Rows of `out`, by the kernel."""
@@ -60,13 +61,9 @@ def quote(unaries: Sequence[Unary], facts: IntArray) -> Quote | Refusal:
     boxes = prod(high - low + 1 for low, high in sides)
     if boxes > MOST_POINTS:
         return Refusal(NAME, f"about {boxes:.1g} lattice points to list; it lists at most {MOST_POINTS:,}")
-    return Quote(
-        NAME,
-        6e-8,
-        1e-4 + 2e-8 * boxes * len(unaries),
-        16.0 * boxes * (1 + len(unaries)),
-        "the few points of its lattice are listed and one is drawn",
-    )
+    setup = 1e-4 + 2e-8 * boxes * len(unaries)
+    why = "the few points of its lattice are listed and one is drawn"
+    return Quote(NAME, 6e-8, setup, 16.0 * boxes * (1 + len(unaries)), why)
 
 
 def _sides(unaries: Sequence[Unary], basis: IntArray) -> list[tuple[int, int]]:

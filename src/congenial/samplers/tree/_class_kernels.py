@@ -1,4 +1,6 @@
 """Find what is alike in a forest: equal leaves, then nodes with equal children, from the leaves up."""
+# mypy: ignore-errors
+# compiled code: numba decides the types, from arrays whose types its callers fix
 
 import numpy as np
 from numba import njit, uint64
@@ -162,7 +164,7 @@ def ranges(parent, lower, upper, free):
     """How far each node's value can go given the limits of all others; `free` stands for no limit."""
     n = parent.size
     low, high = lower.copy(), upper.copy()
-    for side in range(2):
+    for _ in range(2):
         total_low = np.zeros(n, dtype=np.int64)
         total_high = np.zeros(n, dtype=np.int64)
         open_low = np.zeros(n, dtype=np.int64)

@@ -1,4 +1,6 @@
 """The downward pass: a flat list of splits, each dividing a known sum between two tables."""
+# mypy: ignore-errors
+# compiled code: numba decides the types, from arrays whose types its callers fix
 
 import numpy as np
 from numba import njit

@@ -1,4 +1,6 @@
 """The upward pass: convolutions of positive numbers, each table made once and shared by all alike."""
+# mypy: ignore-errors
+# compiled code: numba decides the types, from arrays whose types its callers fix
 
 import numpy as np
 from numba import njit

@@ -172,7 +172,7 @@ def _leaves(
         soft_low, soft_high = _soft(forest, cut)
         lower = np.where(law == 0, soft_low, lower)
         upper = np.where(law == 0, soft_high, upper)
-    tilt_class, tilt_first = classes.distinct(total.view(np.int64).reshape(-1, 1))
+    tilt_class, _ = classes.distinct(total.view(np.int64).reshape(-1, 1))
     pair_class, pair_first = classes.distinct(np.stack([law, tilt_class], axis=1))
     wide: list[Window | None] = []
     ends = np.empty((len(pair_first), 2), dtype=np.int64)

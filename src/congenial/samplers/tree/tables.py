@@ -82,4 +82,4 @@ def _weights(laws: tuple[Law, ...], low: int, high: int, tilt: float) -> FloatAr
     exponent = tilt * z
     for law in laws:
         exponent -= law.rate * np.abs(z) ** law.power
-    return np.exp(exponent - exponent.max())
+    return np.asarray(np.exp(exponent - exponent.max()))
