@@ -140,8 +140,8 @@ def tilted(law: Unary, a: float, log2_mass: float) -> Unary:
     total = float(weights.sum())
     missing = law.trimmed * float(law.weights.sum())
     if a:
-        missing = _beyond(weights, law.open_below, law.trimmed)
-        missing += _beyond(weights[::-1], law.open_above, law.trimmed)
+        missing = _beyond(law.weights, weights, law.open_below, law.trimmed, -a)
+        missing += _beyond(law.weights[::-1], weights[::-1], law.open_above, law.trimmed, a)
     below, above = np.cumsum(weights), np.cumsum(weights[::-1])
     half = 2.0 ** (log2_mass - 1) * total
     left = min(int(np.searchsorted(below, half)), int(weights.argmax()))
@@ -154,14 +154,16 @@ def tilted(law: Unary, a: float, log2_mass: float) -> Unary:
     return Unary(law.lo + left, kept / size, missing / size * (1 + 1e-9), error)
 
 
-def _beyond(weights: FloatArray, is_open: bool, trimmed: float) -> float:
-    """A bound of the mass below the first weight of a log-concave law."""
+def _beyond(law: FloatArray, weights: FloatArray, is_open: bool, trimmed: float, outward: float) -> float:
+    """A bound of the mass beyond the first weight of a log-concave law tilted by e^`outward` a step."""
     if not is_open or trimmed == 0:
         return 0.0
-    if len(weights) == 1 or weights[0] >= weights[1]:
+    if len(law) == 1:
         return math.inf
-    ratio = float(weights[0] / weights[1]) * (1 + 1e-12)
-    return float(weights[0]) * ratio / (1 - ratio) * (1 + 1e-9)
+    slope = math.log(float(law[0] / law[1])) + outward + 1e-12
+    if slope >= 0:
+        return math.inf
+    return max(float(weights[0]), 1e-300) / math.expm1(-slope) * (1 + 1e-9)
 
 
 def column_order(laws: Sequence[Sequence[Unary]], counts: NDArray[np.int64]) -> NDArray[np.int64]:

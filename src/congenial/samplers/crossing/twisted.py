@@ -9,7 +9,7 @@ product over rows can. What the product misses is mended by rejection: before a 
 draw begins again unless a uniform is at most P(Σ Z = 0) / Π_i H_i, and Hölder's inequality on a grid of
 frequencies makes that ratio at most one. The theorem and its proof: docs/explanation/twisted-columns.md.
 
-`draw` is the plain twin: every chance by direct convolution. `fill` is the kernel.
+The array is turned so that it has at least as many rows as columns: fewer tests, each over more rows.
 """
 
 from __future__ import annotations
@@ -17,23 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from congenial.errors import ArgumentError, ConflictError, Fault, NoSamplerError
-from congenial.samplers.base import (
-    Certificate,
-    Filled,
-    FloatArray,
-    IntArray,
-    Quote,
-    Refusal,
-    Source,
-    Words,
-)
-from congenial.samplers.crossing import _twisted_kernels as kernels
+from congenial.samplers.base import Certificate, Quote, Refusal
+from congenial.samplers.crossing import _twisted_chance_kernels as kernels
 from congenial.samplers.crossing.tables import Unary
 from congenial.samplers.crossing.tilts import classes, column_order, dual_tilts, tilted
 from congenial.samplers.crossing.twisted_build import (
@@ -44,173 +34,17 @@ from congenial.samplers.crossing.twisted_build import (
     convolution_error,
 )
 from congenial.samplers.crossing.twisted_certificate import (
-    SUCCESSES,
+    Pilot,
     TooRareError,
     least_acceptance_log2,
     left_out_log2,
     pilot,
 )
+from congenial.samplers.crossing.twisted_draws import PreparedColumns
+from congenial.samplers.crossing.twisted_presolve import clipped
 
 NAME = "twisted columns"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PreparedColumns:
-    """Tables for draws of an r×c array, row-major; see the module for the law."""
-
-    built: Built
-    width: int
-    acceptance: float
-    """Measured in a pilot: the part of attempts that end in a draw."""
-    certificate: Certificate
-
-    def draw(self, source: Source) -> IntArray:
-        """One array, flat in row-major order, by the plain twin.
-
-        **Law.** Proportional to the product of the cells' laws on arrays with zero margins.
-        **Exactness.** Sums and products of positive numbers; see `certificate`.
-        **Cost.** Convolutions of whole windows: for reading and for proofs.
-        """
-        while True:
-            found = self._attempt(source)
-            if found is not None:
-                return found
-
-    def fill(self, words: Words, out: IntArray) -> Filled:
-        """Rows of `out` by the kernel: the twin's draws on the same words."""
-        draws, used, _, _ = kernels.fill_columns(words, out, self.built.tables, 0)
-        return Filled(int(draws), int(used))
-
-    def _attempt(self, source: Source) -> IntArray | None:
-        """One way through the columns; None where a test says to begin again."""
-        tables = self.built.tables
-        remainders = np.zeros(tables.rows, dtype=np.int64)
-        out = np.zeros(self.width, dtype=np.int64)
-        for j in range(tables.columns - 1):
-            if j and not source.uniform() <= self.odds(j, remainders):
-                return None
-            column = self.draw_column(j, remainders, source)
-            out[tables.place[j :: tables.columns]] = column
-            remainders = remainders - column
-        out[tables.place[tables.columns - 1 :: tables.columns]] = remainders
-        return out
-
-    def odds(self, j: int, remainders: IntArray) -> float:
-        """P(Σ Z = 0) / Π H in column j: at most one."""
-        rows = self.built.tables.order[j]
-        return self._chance(j, remainders, rows, 0) / self._bound(j, remainders, rows, kernels.BOUND)
-
-    def draw_column(self, j: int, remainders: IntArray, source: Source) -> IntArray:
-        """Column j given what each row needs and that it sums to zero, row by row.
-
-        **Law.** Π_i h_i(z_i), given Σ z_i = 0. The rows outside the group come first, each by itself, and
-        are kept with P(group = -their sum) over its bound; then the group, given its sum.
-        """
-        tables = self.built.tables
-        outside, rest = np.split(tables.order[j], [tables.column_marks[j, kernels.OUTSIDE]])
-        column = np.zeros(tables.rows, dtype=np.int64)
-        if len(rest):
-            found = None
-            while found is None:
-                found = self.try_outside(j, remainders, source)
-            column[outside] = found
-        inside = rest if len(rest) else outside
-        needed, last = -int(column.sum()), None
-        while last is None:
-            last = self.try_inside(j, remainders, inside, needed, source)
-        column[inside] = last
-        return column
-
-    def try_outside(self, j: int, remainders: IntArray, source: Source) -> IntArray | None:
-        """Draw the rows outside the group; None unless the group can make up for them often enough."""
-        tables = self.built.tables
-        outside, group = np.split(tables.order[j], [tables.column_marks[j, kernels.OUTSIDE]])
-        found = np.array([self._pick(int(i), j, int(remainders[i]), source) for i in outside], dtype=np.int64)
-        odds = self._chance(j, remainders, group, -int(found.sum()))
-        odds /= self._bound(j, remainders, group, kernels.GROUP_BOUND)
-        return found if source.uniform() <= odds else None
-
-    def try_inside(
-        self, j: int, remainders: IntArray, rows: IntArray, needed: int, source: Source
-    ) -> IntArray | None:
-        """Draw all rows but the one with the flattest law; force that one, and keep it or not."""
-        tables = self.built.tables
-        states = [self._state(int(i), j, int(remainders[i])) for i in rows]
-        last = int(np.argmin([float(tables.facts[s, kernels.PEAK]) / self._total(s) for s in states]))
-        found = np.zeros(len(rows), dtype=np.int64)
-        for n, i in enumerate(rows):
-            if n != last:
-                found[n] = self._pick(int(i), j, int(remainders[i]), source)
-        forced = needed - int(found.sum())
-        start, weights = self._weights(int(rows[last]), j, int(remainders[rows[last]]))
-        if not start <= forced < start + len(weights):
-            return None
-        peak = float(tables.facts[states[last], kernels.PEAK])
-        if not source.uniform() <= float(weights[forced - start]) / peak:
-            return None
-        found[last] = forced
-        return found
-
-    def _pick(self, i: int, j: int, s: int, source: Source) -> int:
-        start, weights = self._weights(i, j, s)
-        return start + source.categorical(weights)
-
-    def _chance(self, j: int, remainders: IntArray, rows: IntArray, target: int) -> float:
-        """P(the rows' cells of column j sum to `target`), the rows taken as independent."""
-        law, lo = np.ones(1), 0
-        for i in rows[:-1]:
-            start, one = self._law(int(i), j, int(remainders[i]))
-            new = np.zeros(len(law) + len(one) - 1)
-            for k, h in enumerate(one):
-                new[k : k + len(law)] += h * law
-            law, lo = new, lo + start
-        start, one = self._law(int(rows[-1]), j, int(remainders[rows[-1]]))
-        chance = 0.0
-        for k, h in enumerate(one):
-            at = target - lo - start - k
-            if 0 <= at < len(law):
-                chance += float(h * law[at])
-        return chance
-
-    def _bound(self, j: int, remainders: IntArray, rows: IntArray, which: int) -> float:
-        bound = 1.0
-        for i in rows:
-            bound *= float(self.built.tables.facts[self._state(int(i), j, int(remainders[i])), which])
-        return bound
-
-    def _law(self, i: int, j: int, s: int) -> tuple[int, FloatArray]:
-        """h_ijs: the first z, and the probabilities."""
-        start, weights = self._weights(i, j, s)
-        return start, weights / self._total(self._state(i, j, s))
-
-    def _weights(self, i: int, j: int, s: int) -> tuple[int, FloatArray]:
-        """φ_ij(z)·V_i,j+1(s-z) on its feasible z: the first z, and the weights."""
-        tables = self.built.tables
-        t = tables.row_class[i]
-        lowest, highest = int(tables.lowest[t, j + 1]), int(tables.highest[t, j + 1])
-        lo, hi = int(tables.law_lo[t, j]), int(tables.law_hi[t, j])
-        start, stop = max(lo, s - highest), min(hi, s - lowest)
-        law = tables.law[int(tables.law_at[t, j]) + start - lo :][: stop - start + 1]
-        first = int(tables.first[t, j + 1]) - lowest
-        return start, law * tables.value[first + s - stop : first + s - start + 1][::-1]
-
-    def _state(self, i: int, j: int, s: int) -> int:
-        """Where the tables of row i with remainder s stand."""
-        tables = self.built.tables
-        t = tables.row_class[i]
-        return int(tables.first[t, j]) + s - int(tables.lowest[t, j])
-
-    def _total(self, state: int) -> float:
-        facts = self.built.tables.facts[state]
-        return float(facts[kernels.LEFT] + facts[kernels.RIGHT])
-
-    @cached_property
-    def memory(self) -> float:
-        """Bytes of all tables."""
-        return float(sum(a.nbytes for a in self.built.tables if isinstance(a, np.ndarray)))
-
-    def __repr__(self) -> str:
-        return f"PreparedColumns({self.built.tables.rows}×{self.built.tables.columns})"
+_ROOM_FOR_BOUND = 24  # by how many bits windows should do better than the allowance
 
 
 @dataclass(frozen=True)
@@ -223,31 +57,31 @@ class TwistedColumns:
     """
 
     def quote(self, array: Sequence[Sequence[Unary]], memory_limit: float = 2e9) -> Quote | Refusal:
-        """Expected seconds and memory; nothing is built, and the acceptance is a rule of thumb."""
+        """Expected seconds and memory, within a factor of about three; nothing is built."""
         wrong = _unfit(array)
         if wrong:
             return Refusal(NAME, wrong)
+        if len(array) < len(array[0]):
+            array = list(zip(*array, strict=True))
         groups = classes(array)
         rows, columns, kinds = len(array), len(array[0]), len(groups.laws)
         sizes = {law: _size(law) for row in groups.laws for law in row}
-        width = max(w for w, _ in sizes.values())
-        variance = np.array([[sizes[law][1] for law in row] for row in groups.laws])
-        remainders = width + 12 * math.sqrt(float(variance.sum(axis=1).max()))
-        spread = math.sqrt(float((groups.row_counts @ variance).max()))
-        period = 2.0 ** math.ceil(math.log2(8 * spread + 8))
-        states = kinds * columns * remainders
-        memory = states * (112 + 160) + 0.3 * states * 8 * min(width, 12 * math.sqrt(float(variance.max())) + 130)
-        if states * 272 > memory_limit:
-            return Refusal(NAME, f"its tables would take about {states * 272 / 1e9:.1f} GB, more than is allowed")
+        deviation = math.sqrt(max(variance for _, variance in sizes.values()))
+        # 2^-110 of a discrete Laplace law lies beyond 54 standard deviations
+        width = min(max(length for length, _ in sizes.values()), 108 * deviation + 8)
+        states = kinds * columns * (width + 8 * deviation * math.sqrt(columns))
+        memory = states * 136 + kinds * columns * 10 * deviation * math.sqrt(columns) * (600 + 80 * deviation)
+        if states * 136 > memory_limit:
+            need = f"about {states * 136 / 1e9:.1f} GB"
+            return Refusal(NAME, f"its tables would take {need}, more than the plan allows")
         evenly = all(law.lo == -law.hi for law in sizes)
-        acceptance = 1.0 / (1.0 + 0.055 * math.log(rows * columns)) if evenly else 0.3
-        picks = rows * columns * (1 + math.sqrt(rows))
+        acceptance = 1.0 / (1.0 + 0.035 * math.log(rows * columns)) if evenly else 0.5
         return Quote(
             NAME,
-            (picks * 1.2e-8 + rows * columns * 5e-8) / acceptance,
-            states * (width * 1.2e-8 + period * 2e-8) + 1e-3 * kinds * columns,
+            rows * columns * 1.2e-7 * (1 + rows * columns / 3000) / acceptance,
+            states * (width * 4e-9 + 64 * deviation * math.sqrt(rows) * 1e-9) + 5e-4 * kinds * columns,
             min(memory, memory_limit),
-            f"{rows}×{columns} array, {kinds} kinds of rows; acceptance about {acceptance:.2f} before a pilot",
+            f"{rows}×{columns} array, {kinds} kinds of rows; acceptance perhaps {acceptance:.2f}",
         )
 
     def prepare(
@@ -260,25 +94,22 @@ class TwistedColumns:
         wrong = _unfit(array)
         if wrong:
             raise ArgumentError(Fault("", f"twisted columns cannot take this array: {wrong}"))
-        log2_mass = allowance_log2 - math.log2(len(array) * len(array[0])) - 24
+        log2_mass = allowance_log2 - math.log2(len(array) * len(array[0])) - _ROOM_FOR_BOUND
         for _ in range(4):
             try:
-                built, counts = _built(array, log2_mass, memory_limit)
-                attempts = pilot(built)
+                built, counts = built_for(array, log2_mass, memory_limit)
+                found = pilot(built)
             except InfeasibleError:
                 raise _infeasible() from None
             except TooLargeError:
                 raise _too_large(memory_limit) from None
             except TooRareError:
                 raise _too_rare() from None
-            if not built.first_chance:
-                raise _infeasible()
-            acceptance_log2 = least_acceptance_log2(SUCCESSES, attempts, allowance_log2 - 3)
-            windows, remainders = left_out_log2(built.missing, counts, built.first_chance, acceptance_log2)
-            worst = max(windows, remainders)
-            if worst <= allowance_log2 - 2:
-                return _prepared(built, attempts, allowance_log2, windows, remainders)
-            log2_mass -= worst - allowance_log2 + 4 if worst < math.inf else 200
+            acceptance_log2 = least_acceptance_log2(found.draws, found.attempts, allowance_log2 - 3)
+            parts = left_out_log2(built.missing, counts, built.first_chance, acceptance_log2)
+            if max(parts) <= allowance_log2 - 2:
+                return _prepared(built, found, allowance_log2, parts)
+            log2_mass -= min(max(parts) - allowance_log2 + 4, 200.0)
         raise _not_certified()
 
 
@@ -291,11 +122,18 @@ def window_log2_mass(allowance_log2: float, cells: int) -> float:
     return 2 * (allowance_log2 - math.log2(cells) - 30)
 
 
-def _built(
+def built_for(
     array: Sequence[Sequence[Unary]], log2_mass: float, memory: float
 ) -> tuple[Built, NDArray[np.int64]]:
-    """Classes, tilts, order, tables."""
-    groups = classes(array)
+    """Implied bounds, turn, classes, tilts, order, tables; and how many rows each class has."""
+    cut = clipped(array)
+    if cut is None:
+        raise InfeasibleError
+    shape = (len(cut), len(cut[0]))
+    cells = np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape)
+    if shape[0] < shape[1]:
+        cut, cells = [list(row) for row in zip(*cut, strict=True)], cells.T
+    groups = classes(cut)
     alpha, beta = dual_tilts(groups)
     done: dict[tuple[Unary, float], Unary] = {}
     laws = []
@@ -307,26 +145,27 @@ def _built(
         laws.append([done[law, a] for law, a in zip(row, tilts, strict=True)])
     order = column_order(laws, groups.row_counts)
     laws = [[row[j] for j in order] for row in laws]
-    columns = len(order)
-    place = (np.arange(len(array))[:, None] * columns + order[None, :]).ravel().astype(np.int64)
+    place = np.ascontiguousarray(cells[:, order]).ravel()
     return build(laws, groups.of_row, place, log2_mass, memory), groups.row_counts
 
 
 def _prepared(
-    built: Built, attempts: int, allowance_log2: float, windows: float, remainders: float
+    built: Built, found: Pilot, allowance_log2: float, parts: tuple[float, float]
 ) -> PreparedColumns:
     tables = built.tables
     if convolution_error(tables) > kernels.ROUNDING / 8:
         raise _not_certified()
-    tail = math.log2(2.0 ** (windows - allowance_log2) + 2.0 ** (remainders - allowance_log2) + 0.125)
-    acceptance = SUCCESSES / attempts
+    failure = 2.0**-3  # of the allowance: the pilot's, see `least_acceptance_log2`
+    tail = math.log2(sum(2.0 ** (part - allowance_log2) for part in parts) + failure)
+    acceptance = found.draws / found.attempts
     certificate = Certificate(
         "exact",
         built.relative_error,
         tail + allowance_log2,
         f"twisted columns: rejection with a proven bound, {acceptance:.2f} of attempts accepted in a pilot",
     )
-    return PreparedColumns(built, tables.rows * tables.columns, acceptance, certificate)
+    words = found.words / found.draws
+    return PreparedColumns(built, tables.rows * tables.columns, acceptance, words, certificate)
 
 
 def _unfit(array: Sequence[Sequence[Unary]]) -> str:
@@ -347,40 +186,20 @@ def _size(law: Unary) -> tuple[int, float]:
 
 
 def _infeasible() -> ConflictError:
-    return ConflictError(
-        Fault(
-            "",
-            "no table keeps the fixed margins inside the bounds of the cells",
-            "The bounds and the fixed row and column sums contradict each other. Widen a bound, or free a margin.",
-        )
-    )
+    what = "no table keeps the fixed margins inside the bounds of the cells"
+    return ConflictError(Fault("", what, "Bounds and fixed sums contradict each other: widen or free one."))
 
 
 def _too_large(limit: float) -> NoSamplerError:
-    return NoSamplerError(
-        Fault(
-            "",
-            f"twisted columns would need more than the {limit / 1e9:.1f} GB of memory that the plan allows",
-            "Allow more memory, or fix coarser margins.",
-        )
-    )
+    what = f"twisted columns would need more than the {limit / 1e9:.3g} GB of memory that the plan allows"
+    return NoSamplerError(Fault("", what, "Allow more memory, or fix coarser margins."))
 
 
 def _too_rare() -> NoSamplerError:
-    return NoSamplerError(
-        Fault(
-            "",
-            "twisted columns would accept fewer than one attempt in 8192 here",
-            "The bounds leave very uneven room. Another sampler, or fewer bounds, may serve.",
-        )
-    )
+    what = "twisted columns would hardly ever accept an attempt here"
+    return NoSamplerError(Fault("", what, "The bounds leave very uneven room: another sampler may serve."))
 
 
 def _not_certified() -> NoSamplerError:
-    return NoSamplerError(
-        Fault(
-            "",
-            "twisted columns cannot certify the total variation that the plan allows",
-            "The windows of the cells leave out too much; give them longer ones (`window_log2_mass`).",
-        )
-    )
+    what = "twisted columns cannot certify the total variation that the plan allows"
+    return NoSamplerError(Fault("", what, "The windows of the cells leave out too much: `window_log2_mass`."))

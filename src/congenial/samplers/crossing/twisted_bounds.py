@@ -27,12 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from congenial.samplers.base import FloatArray
+from congenial.samplers.crossing import _twisted_setup_kernels as setup
 from congenial.samplers.crossing.twisted_windows import Step
 
 _ULP = 2.0**-53
 _SURE = 2.0**-14  # what a squeeze may leave undecided at the likeliest remainders
 _LONGEST = 1 << 16
-_FLOOR = 2.0**-200  # a power must not underflow to zero
+_FLOOR = 2.0**-100
+_RARE = 2.0**-24  # remainders beyond these tails have no squeeze
+_CHUNK = 1 << 20
 INFLATION = 1e-12
 """By how much every bound is raised, for the rounding of powers and products."""
 
@@ -79,14 +82,17 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Per remainder: bounds, bounds on frequencies left out, wrap bounds, the first ĥ."""
+    """Per remainder: bounds, and bounds on the frequencies left out, of the column and of the group.
+
+    From place `begin` on, as far as they go: wrap bounds (up, down) and the first ĥ.
+    """
 
     bound: FloatArray
     rest: FloatArray
-    wrap_up: FloatArray
-    wrap_down: FloatArray
     group_bound: FloatArray
     group_rest: FloatArray
+    begin: int
+    wraps: FloatArray
     first: NDArray[np.complex128]
 
 
@@ -99,14 +105,14 @@ class _Typical:
         self.variance = np.array([step.variance for step in steps])
         self.spread = math.sqrt(float(self.counts @ self.variance))
         self.chance = min(1.0, 1.0 / (1.0 + 2.5 * self.spread))
-        self.laws = [_law(step, step.typical, 1)[0] for step in steps]
+        self.laws = [step.typical_law() for step in steps]
         self.heights = np.array([law.max() for law in self.laws])
 
     def moduli(self, period: int) -> FloatArray:
         """|ĥ| by class and frequency 0 … N/2."""
-        folded = np.concatenate(
-            [_folded(law, step.law.lo, period) for law, step in zip(self.laws, self.steps, strict=True)]
-        )
+        folded = np.zeros((len(self.steps), period))
+        for row, law, step in zip(folded, self.laws, self.steps, strict=True):
+            np.add.at(row, np.arange(step.law.lo, step.law.hi + 1) % period, law)
         return np.abs(np.fft.rfft(folded, axis=1)) + transform_error(period)
 
     def wrap(self, t: float, period: int) -> float:
@@ -182,7 +188,7 @@ def _group_size(
     chance = math.exp(_log_bound(moduli, weights, typical.counts))
     heights = typical.heights[typical.row_class[order]][::-1]
     best = (float(heights[0]) / chance * rows, 0)
-    for size in sorted({int(round(2.0 ** (k / 2))) for k in range(2, 16)}):
+    for size in sorted({round(2.0 ** (k / 2)) for k in range(2, 16)}):
         if size > rows / 2:
             break
         counts = np.bincount(typical.row_class[order[rows - size :]], minlength=len(weights))
@@ -193,18 +199,24 @@ def _group_size(
     return best[1]
 
 
-def _powers(moduli: FloatArray, weight: FloatArray | float) -> FloatArray:
-    """|ĥ|^{1/λ}, kept from underflowing."""
-    with np.errstate(under="ignore"):
-        return np.asarray(np.maximum(moduli ** (1.0 / weight), _FLOOR))
+def _powers(moduli: FloatArray, weight: float) -> FloatArray:
+    """|ĥ|^{1/λ}, at least `_FLOOR`: small ones are not worth their cost, and must not underflow to zero."""
+    power = np.full(moduli.shape, _FLOOR)
+    large = moduli > _FLOOR**weight
+    power[large] = np.maximum(moduli[large] ** (1.0 / weight), _FLOOR)
+    return power
+
+
+def _all_powers(moduli: FloatArray, weights: FloatArray) -> FloatArray:
+    return np.array([_powers(row, float(weight)) for row, weight in zip(moduli, weights, strict=True)])
 
 
 def _log_bound(moduli: FloatArray, weights: FloatArray, counts: NDArray[np.int64]) -> float:
     """ln Π H at the likeliest remainders."""
     used = (weights > 0) & (counts > 0)
-    power = _powers(moduli[used], weights[used, None])
+    power = _all_powers(moduli[used], weights[used])
     mean = (power[:, 0] + 2 * power[:, 1:-1].sum(axis=1) + power[:, -1]) / (2 * moduli.shape[1] - 2)
-    return float((counts[used] * weights[used]) @ np.log(mean))
+    return float((counts[used] * weights[used] * np.log(mean)).sum())
 
 
 def _frequencies(
@@ -212,7 +224,7 @@ def _frequencies(
 ) -> int:
     """How many frequencies to keep, so that those left out are below `goal` at likely remainders."""
     used = (weights > 0) & (counts > 0)
-    power = _powers(moduli[used], weights[used, None])
+    power = _all_powers(moduli[used], weights[used])
     after = np.zeros_like(power)
     after[:, :-1] = np.cumsum(power[:, :0:-1], axis=1)[:, ::-1]
     with np.errstate(divide="ignore"):
@@ -220,37 +232,35 @@ def _frequencies(
     return max(1, int(np.argmax(log_rest <= math.log(goal))))
 
 
-def _law(step: Step, first: int, count: int) -> FloatArray:
-    """h_js on the law's window, one row a remainder."""
-    return step.weights(first, count) / step.total[first : first + count, None]
-
-
-def _folded(laws: FloatArray, lo: int, period: int) -> FloatArray:
-    """Laws on lo, lo+1, … added up modulo the period."""
-    laws = np.atleast_2d(laws)
-    width = laws.shape[1]
-    folded = np.zeros((len(laws), period))
-    at = 0
-    while at < width:
-        place = (lo + at) % period
-        some = min(width - at, period - place)
-        folded[:, place : place + some] += laws[:, at : at + some]
-        at += some
-    return folded
-
-
 def column_bounds(step: Step, grid: Grid, at: int) -> Bounds:
-    """The numbers of one row class for every remainder of its window."""
-    laws = _law(step, 0, len(step.peak))
-    transform = np.fft.rfft(_folded(laws, step.law.lo, grid.period), axis=1)
-    moduli = np.abs(transform) + transform_error(grid.period)
+    """The numbers of one row class: bounds for every remainder, the squeeze's for those worth it.
+
+    **Cost.** Windows times remainders, and a Fourier transform a remainder.
+    """
+    size, total = len(step.peak), step.total
+    a, b = step.likely(_RARE)
+    bounds, rests = np.empty((2, size)), np.empty((2, size))
+    first = np.empty((b - a, grid.stored), dtype=np.complex128)
+    some = max(1, _CHUNK // grid.period)
+    for start in range(0, size, some):
+        stop = min(start + some, size)
+        folded = np.empty((stop - start, grid.period))
+        setup.fold(*step.line, step.lo + start, total[start:stop], folded)
+        transform = np.fft.rfft(folded, axis=1)
+        moduli = np.abs(transform) + transform_error(grid.period)
+        for k, (weights, kept) in enumerate(
+            ((grid.weights, grid.kept), (grid.group_weights, grid.group_kept))
+        ):
+            bounds[k, start:stop], rests[k, start:stop] = _hoelder(moduli, float(weights[at]), kept)
+        low, high = max(a, start), min(b, stop)
+        if low < high:
+            first[low - a : high - a] = transform[low - start : high - start, 1 : grid.stored + 1]
     z = np.arange(step.law.lo, step.law.hi + 1)
     share = math.exp(-grid.chernoff * grid.period / len(grid.order)) * (1 + 1e-9)
-    up = laws @ np.exp(grid.chernoff * z) * share
-    down = laws @ np.exp(-grid.chernoff * z) * share
-    bound, rest = _hoelder(moduli, float(grid.weights[at]), grid.kept)
-    group_bound, group_rest = _hoelder(moduli, float(grid.group_weights[at]), grid.group_kept)
-    return Bounds(bound, rest, up, down, group_bound, group_rest, transform[:, 1 : grid.stored + 1])
+    wraps = np.ones((b - a, 2))
+    growing = np.exp(grid.chernoff * z)
+    setup.exponential_means(*step.line, step.lo + a, total[a:b], growing, 1 / growing, wraps)
+    return Bounds(bounds[0], rests[0], bounds[1], rests[1], a, wraps * share, first)
 
 
 def _hoelder(moduli: FloatArray, weight: float, kept: int) -> tuple[FloatArray, FloatArray]:

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from congenial.samplers.base import FloatArray
-from congenial.samplers.crossing import _twisted_kernels as kernels
+from congenial.samplers.crossing import _twisted_chance_kernels as kernels
+from congenial.samplers.crossing import _twisted_setup_kernels as setup
 from congenial.samplers.crossing.tables import Unary
 from congenial.samplers.crossing.twisted_bounds import Bounds, Grid, choose_grid, column_bounds
-from congenial.samplers.crossing.twisted_windows import Prefix, Step, Values, make_step, prefixes, scaled
+from congenial.samplers.crossing.twisted_windows import Step, Values, make_step, prefixes, scaled
 
 _ULP = 2.0**-53
 _UPWARD = 1 + 1e-9
 _RARE_REMAINDER = 2.0**-9  # remainders beyond these tails have no stored sums
-_RARE_WAVE = 2.0**-24  # nor are frequencies kept for remainders beyond these
 _STATE = 136.0  # bytes of a state but for its frequencies and stored sums
 _RARE_VALUE = 2.0**-10  # nor have values of z beyond these
 
@@ -96,12 +96,12 @@ class _Store:
         facts[:, kernels.LEFT], facts[:, kernels.RIGHT] = step.left, step.right
         facts[:, kernels.PEAK] = step.peak
         facts[:, kernels.BOUND], facts[:, kernels.REST] = bounds.bound, bounds.rest
-        facts[:, kernels.UP], facts[:, kernels.DOWN] = bounds.wrap_up, bounds.wrap_down
         facts[:, kernels.GROUP_BOUND], facts[:, kernels.GROUP_REST] = bounds.group_bound, bounds.group_rest
+        a, b = bounds.begin, bounds.begin + len(bounds.first)
+        facts[a:b, kernels.UP], facts[a:b, kernels.DOWN] = bounds.wraps.T
         self.facts.append(facts)
         marks = self._marks(step, room)
-        a, b = _likely(step.share, _RARE_WAVE)
-        waves = np.hstack([bounds.first.real, bounds.first.imag])[a:b]
+        waves = np.hstack([bounds.first.real, bounds.first.imag])
         marks[a:b, kernels.WAVE] = self.waves_stored + waves.shape[1] * np.arange(b - a)
         self.waves_stored += waves.size
         self.waves.append(waves.ravel())
@@ -111,33 +111,23 @@ class _Store:
         """Where each state's stored sums lie; -1 where there are none."""
         marks = np.full((len(step.peak), kernels.MARKS), -1, dtype=np.int64)
         marks[:, kernels.TOP] = step.top
-        a, b = _likely(step.share, _RARE_REMAINDER)
-        matrix = step.weights(a, b - a)
-        largest = matrix.size + 2 * len(matrix)
-        sums = np.empty(largest)
-        guides = np.empty(2 * kernels.GUIDES * len(matrix), dtype=np.int16)
-        if 4.0 * len(matrix) * kernels.GUIDES > room or matrix.shape[1] >= 1 << 15:
+        a, b = step.likely(_RARE_REMAINDER)
+        guides = 2 * kernels.GUIDES * (b - a)
+        space = int(min((room - 2.0 * guides) / 8.0, (b - a) * (len(step.law.weights) + 2.0)))
+        if space <= 0 or len(step.law.weights) >= 1 << 15:
             return marks
-        matrix = np.ascontiguousarray(matrix)
-        ends = kernels.pack_states(matrix, step.top[a:b], _RARE_VALUE, sums, marks[a:b], guides, 0, 0)
-        if 8.0 * ends[0] + 2.0 * ends[1] > room:
+        sums, guide = np.empty(space), np.empty(guides, dtype=np.int16)
+        written = setup.pack(*step.line, step.lo + a, step.top[a:b], _RARE_VALUE, sums, marks[a:b], guide)
+        if written < 0:
             marks[:, kernels.AT] = -1
             return marks
         marks[a:b, kernels.AT] += self.sums_stored
         marks[a:b, kernels.GUIDE] += self.guides_stored
-        self.sums.append(sums[: ends[0]].copy())
-        self.guides.append(guides)
-        self.sums_stored += ends[0]
-        self.guides_stored += ends[1]
+        self.sums.append(sums[:written].copy())
+        self.guides.append(guide)
+        self.sums_stored += written
+        self.guides_stored += guides
         return marks
-
-
-def _likely(share: FloatArray, tail: float) -> tuple[int, int]:
-    """The range of remainders beyond which less than `tail` lies on either side."""
-    upward, downward = np.cumsum(share), np.cumsum(share[::-1])
-    top = int(share.argmax())
-    a = min(int(np.searchsorted(upward, tail)), top)
-    return a, max(len(share) - int(np.searchsorted(downward, tail)), top + 1)
 
 
 class _Lane:
@@ -228,7 +218,10 @@ def build(
     _place_laws(store, laws)
     missing = tuple(lane.missing(float(step.total[0])) for lane, step in zip(lanes, steps, strict=True))
     tables = _tables(store, laws, row_class, place, grids[::-1])
-    return Built(tables, missing, _first_chance(steps, counts), 2 * error)
+    chance = _first_chance(steps, counts)
+    if not chance:
+        raise InfeasibleError
+    return Built(tables, missing, chance, 2 * error)
 
 
 def _column_error(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
@@ -257,7 +250,7 @@ def _first_chance(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
     """P(Σ Z = 0) in the first column; tails are dropped, so it is a lower bound."""
     law, lo = np.ones(1), 0
     for step, n in zip(steps, counts, strict=True):
-        one = step.weights(0, 1)[0] / step.total[0]
+        one = step.typical_law()
         for _ in range(int(n)):
             law = np.convolve(law, one)
             lo += step.law.lo
@@ -265,6 +258,14 @@ def _first_chance(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
             law, lo = law[inside[0] : inside[-1] + 1], lo + int(inside[0])
     chance = float(law[-lo]) if 0 <= -lo < len(law) else 0.0
     return chance / _UPWARD
+
+
+def _column_marks(grid: Grid, start: int) -> NDArray[np.int64]:
+    marks = np.zeros(kernels.COLUMN_MARKS, dtype=np.int64)
+    marks[kernels.KEPT], marks[kernels.GROUP_KEPT] = grid.kept, grid.group_kept
+    marks[kernels.STORED], marks[kernels.PERIOD] = grid.stored, grid.period
+    marks[kernels.OUTSIDE], marks[kernels.PHASE] = grid.outside, start
+    return marks
 
 
 def _tables(
@@ -294,15 +295,9 @@ def _tables(
         marks=np.concatenate(store.marks),
         waves=np.concatenate([*store.waves, np.zeros(1)]),
         phases=np.concatenate([np.column_stack([np.cos(x), np.sin(x)]) for x in turns]),
-        column_marks=np.array(
-            [[g.kept, g.group_kept, g.stored, g.period, g.outside, s] for g, s in zip(grids, starts[:-1], strict=True)],
-            dtype=np.int64,
-        ),
+        column_marks=np.array([_column_marks(g, s) for g, s in zip(grids, starts[:-1], strict=True)]),
         order=np.array([g.order for g in grids], dtype=np.int64),
         slack=np.array([[g.slack, g.group_wrap] for g in grids]),
         sums=np.concatenate([*store.sums, np.zeros(1)]),
         guides=np.concatenate([*store.guides, np.zeros(1, dtype=np.int16)]),
     )
-
-
-__all__ = ["Built", "InfeasibleError", "Missing", "Prefix", "TooLargeError", "build", "convolution_error"]

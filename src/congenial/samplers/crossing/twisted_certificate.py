@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,32 +29,40 @@ from congenial.samplers.crossing.twisted_build import Built, Missing
 
 SUCCESSES = 100
 _LEAST_ACCEPTANCE = 2.0**-13
-_MOST_WORDS = 1 << 26
+_MOST_WORDS = 1 << 24
 
 
 class TooRareError(Exception):
     """Attempts hardly ever end in a draw."""
 
 
-def pilot(built: Built) -> int:
-    """How many attempts `SUCCESSES` draws take, with system randomness."""
+class Pilot(NamedTuple):
+    """What some draws took."""
+
+    draws: int
+    attempts: int
+    words: int
+
+
+def pilot(built: Built) -> Pilot:
+    """What `SUCCESSES` draws take, with system randomness."""
     source = SystemSource()
     tables = built.tables
     cells = tables.rows * tables.columns
     size = max(1 << 14, 64 * cells)
     out = np.zeros((SUCCESSES, cells), dtype=np.int64)
-    done = attempts = 0
+    done = attempts = spent = 0
     words = source.take(size)
     while done < SUCCESSES:
         draws, used, tried, _ = kernels.fill_columns(words, out[done:], tables, 0)
-        done, attempts = done + draws, attempts + tried
+        done, attempts, spent = done + draws, attempts + tried, spent + used
         if attempts * _LEAST_ACCEPTANCE > SUCCESSES or (not draws and len(words) >= _MOST_WORDS):
             raise TooRareError
         # an unfinished draw keeps its words
         words = np.concatenate([words[used:], source.take(size)])
         if not draws:
             size *= 2
-    return int(attempts)
+    return Pilot(int(done), int(attempts), int(spent))
 
 
 def least_acceptance_log2(successes: int, attempts: int, failure_log2: float) -> float:

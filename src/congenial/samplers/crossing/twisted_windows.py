@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from congenial.samplers.base import FloatArray
+from congenial.samplers.crossing import _twisted_setup_kernels as setup
 from congenial.samplers.crossing.tables import Unary
 
 _UPWARD = 1 + 1e-9
+_USUAL = 2.0**-9  # remainders beyond these tails do not count for the variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ class Step:
     """What one class of rows knows of one column, by remainder s = lo, lo+1, …
 
     `left`, `right` and `top` are what inversion from both ends needs: the masses of the weights
-    before the largest weight and from it on, and its place. `total` is their sum, M_j(s).
+    φ_j(z)·V_{j+1}(s-z) before the largest and from it on, and its place; `peak` is the largest.
     """
 
     law: Unary
@@ -89,6 +90,7 @@ class Step:
     share: FloatArray
     """How likely each remainder is, roughly: A_j(-s)·M_j(s), with sum one."""
     variance: float
+    """Of the next cell given its remainder, averaged over likely remainders."""
     dropped: float
     """Mass of rows that the window leaves out, in units of `after`."""
     spread: float
@@ -104,20 +106,29 @@ class Step:
         """The place of the likeliest remainder."""
         return int(self.share.argmax())
 
-    def weights(self, first: int, count: int) -> FloatArray:
-        """φ_j(z)·V_{j+1}(s-z), one row a remainder from place `first`, one column a z of the law's window."""
-        return weights_matrix(self.law, self.lo + first, count, self.after)
+    @property
+    def line(self) -> tuple[FloatArray, int, FloatArray, int]:
+        """φ and V as the set-up kernels take them."""
+        return self.law.weights, self.law.lo, self.after.weights, self.after.lo
+
+    def likely(self, tail: float) -> tuple[int, int]:
+        """The range of remainders beyond which less than `tail` lies on either side."""
+        return likely(self.share, tail)
+
+    def typical_law(self) -> FloatArray:
+        """h at the likeliest remainder, on the law's window."""
+        at = self.lo + self.typical - np.arange(self.law.lo, self.law.hi + 1) - self.after.lo
+        inside = (at >= 0) & (at < len(self.after.weights))
+        values = np.where(inside, self.after.weights[np.where(inside, at, 0)], 0.0)
+        return np.asarray(self.law.weights * values / self.total[self.typical])
 
 
-def weights_matrix(law: Unary, lo: int, count: int, after: Values) -> FloatArray:
-    """φ(z)·V(s-z) for s = lo … lo+count-1 (rows) and every z of the law (columns), zero outside."""
-    width = len(law.weights)
-    start = lo - law.hi  # the least s - z
-    line = np.zeros(count + width - 1)
-    a, b = max(start, after.lo), min(start + len(line), after.hi + 1)
-    if a < b:
-        line[a - start : b - start] = after.weights[a - after.lo : b - after.lo]
-    return sliding_window_view(line, width)[:, ::-1] * law.weights
+def likely(share: FloatArray, tail: float) -> tuple[int, int]:
+    """The range that leaves out less than `tail` of the sum of `share` at either end, never empty."""
+    upward, downward = np.cumsum(share), np.cumsum(share[::-1])
+    top, cut = int(share.argmax()), tail * float(upward[-1])
+    left = min(int(np.searchsorted(upward, cut)), top)
+    return left, len(share) - min(int(np.searchsorted(downward, cut)), len(share) - 1 - top)
 
 
 def make_step(law: Unary, after: Values, prefix: Prefix, log2_mass: float) -> Step | None:
@@ -132,58 +143,18 @@ def make_step(law: Unary, after: Values, prefix: Prefix, log2_mass: float) -> St
     before = prefix.weights[::-1][lo + prefix.lo + len(prefix.weights) - 1 :][: hi - lo + 1]
     reached = np.convolve(law.weights, after.weights)[lo - law.lo - after.lo :][: hi - lo + 1]
     both = before * reached
-    a, b, cut = _kept(both, log2_mass)
+    a, b = likely(both, 2.0 ** (log2_mass - 1))
+    cut = float(both[:a].sum()) + float(both[b:].sum())
     # outside the prefix's window no more than its missing mass meets no more than the largest V
     missing = prefix.missing * float(after.weights.max()) * max(float(law.weights.sum()), 1.0)
     share = both[a:b] / both[a:b].sum()
-    matrix = weights_matrix(law, lo + a, b - a, after)
-    top, left, right, spread = _ends(matrix)
-    rows = np.arange(len(matrix))
-    return Step(
-        law,
-        after,
-        lo + a,
-        left,
-        right,
-        top,
-        matrix[rows, top],
-        share,
-        _variance(matrix, law, share),
-        (cut + missing) * _UPWARD,
-        spread,
-    )
-
-
-def _kept(both: FloatArray, log2_mass: float) -> tuple[int, int, float]:
-    """The range to keep and the mass beyond it."""
-    below, above = np.cumsum(both), np.cumsum(both[::-1])
-    half = 2.0 ** (log2_mass - 1) * float(below[-1])
-    top = int(both.argmax())
-    left = min(int(np.searchsorted(below, half)), top)
-    right = min(int(np.searchsorted(above, half)), len(both) - 1 - top)
-    cut = (float(below[left - 1]) if left else 0.0) + (float(above[right - 1]) if right else 0.0)
-    return left, len(both) - right, cut
-
-
-def _ends(matrix: FloatArray) -> tuple[NDArray[np.int64], FloatArray, FloatArray, float]:
-    """Per row: the place of the largest weight, the mass before it, the mass from it on; and the spread.
-
-    The sums run in the order in which `Source.categorical` takes them, so they are the same floats.
-    """
-    rows = np.arange(len(matrix))
-    top = matrix.argmax(axis=1)
-    upward, downward = np.cumsum(matrix, axis=1), np.cumsum(matrix[:, ::-1], axis=1)[:, ::-1]
-    left = np.where(top > 0, upward[rows, top - 1], 0.0)
-    right = downward[rows, top]
-    inner = np.where(np.arange(matrix.shape[1]) < top[:, None], upward, downward)
-    ratio = np.divide(inner, matrix, out=np.zeros_like(inner), where=matrix > 0)
-    return top, left, right, float(ratio.max())
-
-
-def _variance(matrix: FloatArray, law: Unary, share: FloatArray) -> float:
-    """The variance of the next cell given its remainder, averaged over remainders."""
-    z = np.arange(law.lo, law.hi + 1, dtype=np.float64)
-    total = matrix.sum(axis=1)
-    mean = matrix @ z / total
-    square = matrix @ (z * z) / total
-    return float(share @ np.maximum(square - mean * mean, 0.0))
+    left, right, peak = np.empty(b - a), np.empty(b - a), np.empty(b - a)
+    top = np.empty(b - a, dtype=np.int64)
+    first, last = likely(share, _USUAL)
+    moments = np.empty((last - first, 2))
+    line = (law.weights, law.lo, after.weights, after.lo)
+    spread = setup.scan(*line, lo + a, left, right, top, peak, moments, first, last)
+    usual = share[first:last] / share[first:last].sum()
+    variance = float(usual @ np.maximum(moments[:, 1] - moments[:, 0] ** 2, 0.0))
+    lost = (cut + missing) * _UPWARD
+    return Step(law, after, lo + a, left, right, top, peak, share, variance, lost, float(spread))
