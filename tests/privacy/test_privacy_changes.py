@@ -19,7 +19,7 @@ from congenial.tables.queries import TOTAL, as_query
 from support.small_changes import determined, largest
 from support.structures import structure, unit
 
-NO_BOUNDS = Binding((), float("inf"), False, False)
+NO_BOUNDS = Binding((), float("inf"), float("inf"), False, False)
 LAPLACE = DiscreteLaplace(0.5)
 CELLS = [measure("cells", LAPLACE)]
 

@@ -80,13 +80,15 @@ def _ways(pure: _Account, kappa: float, bounds: Binding) -> tuple[tuple[int, tup
     if not bounds or not pure.adds_up:
         return (whole,)
     rows, one = pure.moves.changes.rows, pure.one
-    candidates = [_bounded(cost, bounds) for cost in (one.joined, one.alone) if cost > NONE]
-    if one.apart[1] > NONE and pure.moves.changes.lattice.chain is None:
-        candidates.append(_bounded(sum(one.apart), bounds))
+    pairs, nested = bounds.of_pairs, pure.moves.changes.lattice.chain is not None
+    moves = [(one.joined, pairs), (one.alone, bounds.least)]
+    candidates = [Candidate(cost, ((cost, least),)) for cost, least in moves if cost > NONE]
+    if one.apart[1] > NONE and not nested:
+        candidates.append(Candidate(sum(one.apart), ((sum(one.apart), pairs),)))
     elif one.apart[1] > NONE:
         # two independent blocks; a limit on one side adds only to the one that moves away from it
         sides = one.apart if bounds.has_lower and bounds.has_upper else one.apart[:1]
-        candidates.append(Candidate(sum(one.apart), tuple((cost, bounds.least) for cost in sides)))
+        candidates.append(Candidate(sum(one.apart), tuple((cost, pairs) for cost in sides)))
     steps = (rows, tuple(candidates))
     if rows == 1:
         return (steps,)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from congenial.privacy.changes import Changes
 from congenial.privacy.fixed import fixed_groups
-from congenial.privacy.partitions import same
+from congenial.privacy.partitions import determined_groups, same
 from congenial.privacy.reading import Bounded, Factor, Family, Reading
 
 FREE = math.inf
@@ -43,10 +43,14 @@ def price(kappa: float, least: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """The bounds that may bind; `least` is the smallest ε* of any, `sides` which limits they have."""
+    """The bounds that may bind, and which limits they have.
+
+    `least` is the smallest ε* of any, `of_pairs` of those that moving counts between cells can touch.
+    """
 
     bounds: tuple[Bounded, ...]
     least: float
+    of_pairs: float
     has_lower: bool
     has_upper: bool
 
@@ -57,15 +61,18 @@ class Binding:
 def binding(reading: Reading, changes: Changes) -> Binding:
     """The bounds that neither facts nor the bounds on single cells imply."""
     boxes = _boxes(reading)
-    kept, least = [], FREE
+    kept, least, of_pairs = [], FREE, FREE
     for bound in reading.bounds:
         open_ = _open_groups(bound, reading, changes, boxes)
         if open_.any():
             kept.append(bound)
             least = min(least, _least_rate(bound.family, open_, reading.factors))
+            paired = open_ & _moved_by_pairs(bound.family, changes)
+            of_pairs = min(of_pairs, _least_rate(bound.family, paired, reading.factors))
     return Binding(
         tuple(kept),
         least,
+        of_pairs,
         any(bound.has_lower for bound in kept),
         any(bound.has_upper for bound in kept),
     )
@@ -115,6 +122,15 @@ def _open_groups(bound: Bounded, reading: Reading, changes: Changes, boxes: Box)
     return ~implied & ~fixed_groups(family, reading, changes) & _occupied(family)
 
 
+def _moved_by_pairs(family: Family, changes: Changes) -> NDArray[np.bool_]:
+    """Which forms a count moved from cell to cell can change; for single cells, all that move."""
+    pool = changes.lattice.pool
+    free = pool < 0
+    if family.groups is None or family.is_single or not free.any():
+        return np.ones(family.count, dtype=bool)
+    return ~determined_groups(family, np.where(free, pool.max() + 1, pool))
+
+
 def _occupied(family: Family) -> NDArray[np.bool_]:
     return family.sizes > 0 if family.groups is not None else np.ones(1, dtype=bool)
 
@@ -142,6 +158,8 @@ def _sums(family: Family, boxes: Box) -> tuple[NDArray[np.float64], NDArray[np.f
 
 def _least_rate(family: Family, open_: NDArray[np.bool_], factors: Sequence[Factor]) -> float:
     """The least ε with which an open form of a family is measured, 0 where one is not."""
+    if not open_.any():
+        return FREE
     rates = np.zeros(family.count)
     count = int(np.count_nonzero(open_))
     for factor in factors:

@@ -53,8 +53,8 @@ def pure(subject: Subject, epsilon: float, delta: float) -> str:
     factor = math.exp(min(epsilon, 700.0))
     return (
         f"Whatever this release shows is at most {_number(factor)} times as likely as it would be "
-        f"{subject.otherwise}{subject.fewest}, apart from events of probability {_chance(delta)}: beyond what the "
-        f"published facts say, nobody learns more than that about {subject.whom}."
+        f"{subject.otherwise}{subject.fewest}, apart from events of probability {_chance(delta)}: beyond "
+        f"what the published facts say, nobody learns more than that about {subject.whom}."
     )
 
 
