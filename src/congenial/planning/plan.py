@@ -109,7 +109,7 @@ class Plan:
         """How large the noise will be on the cells and every measured query; worked out when first asked."""
         from congenial.planning.noise import expected_noise
 
-        return expected_noise(self.structure, self.drawing)
+        return expected_noise(self.structure, self.drawing, timed=not self.is_public)
 
     @property
     def determined(self) -> NDArray[np.int64]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from congenial.errors import Fault, NothingToProtectError
@@ -52,7 +54,8 @@ def plan(table: Table | Domain, request: Request) -> Plan:
     if counts is not None or not structure.limits:
         check_normaliser(layout, domain)
     drawing = prepare(layout)
-    return Plan(request, structure, _blocks(drawing), notices, drawing, said, counts)
+    blocks = _blocks(drawing, is_public=counts is None)
+    return Plan(request, structure, blocks, notices, drawing, said, counts)
 
 
 def _check_something_left(layout: Layout) -> None:
@@ -67,8 +70,8 @@ def _check_something_left(layout: Layout) -> None:
         )
 
 
-def _blocks(drawing: Drawing) -> tuple[PlannedBlock, ...]:
-    """The blocks of a plan, equal ones once, large ones first."""
+def _blocks(drawing: Drawing, *, is_public: bool) -> tuple[PlannedBlock, ...]:
+    """The blocks of a plan, equal ones once, large ones first; a public plan says nothing that was measured."""
     layout = drawing.layout
     found: list[PlannedBlock] = []
     if len(layout.determined):
@@ -76,7 +79,9 @@ def _blocks(drawing: Drawing) -> tuple[PlannedBlock, ...]:
         many = len(layout.determined)
         found.append(PlannedBlock(1, "determined", exact, many, "the facts publish this cell exactly"))
     found += _trees(drawing)
-    found += _crossings(drawing)
+    found += _crossings(drawing, is_public=is_public)
+    if is_public:
+        found = [replace(block, seconds=None) for block in found]
     return tuple(sorted(found, key=lambda block: (-block.cells, block.sampler or "", block.why)))
 
 
@@ -106,7 +111,7 @@ def _certificate_of(drawing: Drawing, kind: int) -> Certificate | None:
     return next((p.prepared.certificate for p in drawing.parts if p.name == _NAME[kind]), None)
 
 
-def _crossings(drawing: Drawing) -> list[PlannedBlock]:
+def _crossings(drawing: Drawing, *, is_public: bool) -> list[PlannedBlock]:
     forest = drawing.layout.forest
     below, _, _ = forest_kernels.sizes(forest.parent, forest.law, len(forest.cells))
     chosen = {id(choice.crossing): choice for choice in drawing.choices}
@@ -122,7 +127,8 @@ def _crossings(drawing: Drawing) -> list[PlannedBlock]:
             taken = next(q for q in choice.quotes if q.sampler == choice.sampler)
             shape = _shape(crossing.atoms, crossing.dimension)
             seconds = taken.seconds if isinstance(taken, Quote) else 0.0
-            why = f"{shape}: {_reached(choice.prepared) or taken.why}"
+            reached = "" if is_public else _reached(choice.prepared)
+            why = f"{shape}: {reached or taken.why}"
             block = PlannedBlock(
                 cells, choice.sampler, choice.prepared.certificate, 1, why, seconds + 6e-8 * cells
             )

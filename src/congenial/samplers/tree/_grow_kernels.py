@@ -160,6 +160,7 @@ def grow(
     leaf_low,
     leaf_weights,
     leaf_error,
+    leaf_broken,
     factor_start,
     factor_low,
     factor_weights,
@@ -169,9 +170,10 @@ def grow(
 ):
     """Tables of every class, from the leaf classes up.
 
-    A table is (start in the pool, lowest value, size, error, log of its mass, left, right, members): a
-    normalised law with at most the mass `error` missing (relative), the two tables that it is the
-    convolution of (-1 for leaves), and how many children it is the sum of.
+    A table is (start in the pool, lowest value, size, error, broken, log of its mass, left, right,
+    members): a normalised law with at most the mass `error` missing (relative) and at most the mass
+    `broken` where a limit that was set aside does not hold, the two tables that it is the convolution of
+    (-1 for leaves), and how many children it is the sum of.
     Returns (status, pool, those, the message of every class, the mass of every class before it was
     normalised: for a fixed root the probability of zero). `room` is the number of pool entries
     allowed; status 1: more are needed; 2: nothing is left inside the limits.
@@ -183,7 +185,7 @@ def grow(
     spare = 2 * classes + 64
     start, low, size = np.empty(spare, np.int64), np.empty(spare, np.int64), np.empty(spare, np.int64)
     left, right, leaves = np.empty(spare, np.int64), np.empty(spare, np.int64), np.empty(spare, np.int64)
-    error, logs = np.empty(spare), np.empty(spare)
+    error, broken, logs = np.empty(spare), np.empty(spare), np.empty(spare)
     even = np.zeros(spare, dtype=np.bool_)  # low + high = 0 and mirrored
     # powers, for each class a linked list of (how many, table)
     head = np.full(classes, -1, dtype=np.int64)
@@ -197,6 +199,7 @@ def grow(
     for c in range(leaf_classes):
         start[c], low[c], size[c] = leaf_start[c], leaf_low[c], leaf_start[c + 1] - leaf_start[c]
         error[c], left[c], right[c], leaves[c], logs[c] = leaf_error[c], -1, -1, 1, 0.0
+        broken[c] = leaf_broken[c]
         message[c] = c
         own = leaf_weights[leaf_start[c] : leaf_start[c + 1]]
         even[c] = 2 * leaf_low[c] + own.size == 1 and _mirrored(own)
@@ -208,7 +211,8 @@ def grow(
             spare = 2 * start.size + 130 * groups
             start, low, size = _resized(start, spare), _resized(low, spare), _resized(size, spare)
             left, right, leaves = _resized(left, spare), _resized(right, spare), _resized(leaves, spare)
-            error, logs, even = _resized(error, spare), _resized(logs, spare), _resized(even, spare)
+            error, broken = _resized(error, spare), _resized(broken, spare)
+            logs, even = _resized(logs, spare), _resized(even, spare)
         one, two = -1, -1
         for g in range(bag_start[k], bag_start[k + 1]):
             child, many = bag_class[g], bag_count[g]
@@ -226,6 +230,7 @@ def grow(
                 pool, used = _multiply(
                     a, b, count, pool, used, start, low, size, error, logs, left, right, leaves, even, cut
                 )
+                broken[count] = broken[a] + broken[b]
                 if powers == link.size:
                     link, power = _resized(link, 2 * powers), _resized(power, 2 * powers)
                     power_table = _resized(power_table, 2 * powers)
@@ -247,6 +252,7 @@ def grow(
                 pool, used = _multiply(
                     one, two, count, pool, used, start, low, size, error, logs, left, right, leaves, even, cut
                 )
+                broken[count] = broken[one] + broken[two]
                 one, two = count, table
                 count += 1
             elif one >= 0:
@@ -296,6 +302,7 @@ def grow(
         left[count], right[count], leaves[count] = one, two, 1
         even[count] = is_even and 2 * low[count] + size[count] == 1
         even[count] = even[count] and _mirrored(pool[start[count] : start[count] + size[count]])
+        broken[count] = (broken[one] + broken[two]) / mass * (1.0 + 1e-6)
         mass_of[c] = mass
         message[c] = count
         count += 1
@@ -306,6 +313,7 @@ def grow(
         low[:count],
         size[:count],
         error[:count],
+        broken[:count],
         logs[:count],
         left[:count],
         right[:count],

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from congenial.problems.forest import FIXED, JOINED, Forest
+from congenial.problems.forest import FIXED, JOINED, Forest, Laws
 from congenial.problems.structure import FREE
 from congenial.samplers.base import FloatArray, IntArray
 from congenial.samplers.tree import _class_kernels as classes
@@ -25,11 +25,22 @@ _GUARD = 16
 _ASIDE = -20
 """log2 of the chance, each leaf by itself, that limits which were set aside are broken in a draw."""
 
+_MOST_BROKEN = 0.25
+"""A proven bound that the chance of meeting a limit set aside must keep, or none is set aside."""
+
 _ROUND = 2.0**-53
+
+
+_MOST_ASIDE = 0.25
+"""The largest chance of having to begin again; where limits could be broken more often, none is set aside."""
 
 
 class RefusedError(Exception):
     """The tables would be too large, or their certificate too weak; the message says which."""
+
+
+class _TooShortError(Exception):
+    """The windows are so short that nothing is left of the law."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,7 +51,7 @@ class Grown:
     convolution of the tables `left[t]` and `right[t]`, or a leaf's law (-1). `label` is the class of each
     node and `message` the table of each class. `missing` bounds the total variation of everything that
     hangs under fixed and open roots. `watched` are leaves whose limits were set aside: a draw that breaks
-    one begins again.
+    one begins again, with chance at most `broken`.
     """
 
     forest: Forest
@@ -58,6 +69,7 @@ class Grown:
     members: IntArray
     message: IntArray
     missing: float
+    broken: float
     leaf_rounding: float
     watched: IntArray
     watched_low: IntArray
@@ -79,23 +91,29 @@ def grow_forest(forest: Forest, log2_allowance: float, memory: float) -> Grown:
     """
     theta, total = tilts(forest)
     cut = log2_allowance - np.log2(4 * max(1, len(forest.parent))) - _GUARD
+    aside = float(_ASIDE)
     for _ in range(6):
         try:
-            grown = _grow(forest, theta, total, cut, memory)
+            grown = _grow(forest, theta, total, cut, aside, memory)
         except TooWideError:
             raise RefusedError("the window of one value would be too long for a table") from None
         if grown.missing <= 2.0**log2_allowance:
             return grown
+        if grown.broken > _MOST_BROKEN:
+            aside = -np.inf  # conditioning makes it likely that a limit set aside is met
+            continue
         cut += log2_allowance - np.log2(grown.missing) - 2
         if cut < -900:
             break
     raise RefusedError("the facts lie too far out in the tails of the measurements' law for tables")
 
 
-def _grow(forest: Forest, theta: FloatArray, total: FloatArray, cut: float, memory: float) -> Grown:
+def _grow(
+    forest: Forest, theta: FloatArray, total: FloatArray, cut: float, aside: float, memory: float
+) -> Grown:
     starts, children = classes.children_of(forest.parent)
     leaves = len(forest.cells)
-    leaf_class, leaf_first, leaf_tables, watched = _leaves(forest, total, cut)
+    leaf_class, leaf_first, leaf_tables, watched = _leaves(forest, total, cut, aside)
     trait, factor_of, factors, first_of_trait = _traits(forest, theta, cut, leaf_tables, leaf_class)
     label, first = classes.classify(starts, children, leaf_class, len(leaf_first), trait)
     bag_start, bag_class, bag_count = classes.bags(starts, children, label, first)
@@ -111,21 +129,22 @@ def _grow(forest: Forest, theta: FloatArray, total: FloatArray, cut: float, memo
         forest.parent[first] == FIXED,
         *_packed([w.low for w in leaf_tables], [w.weights for w in leaf_tables]),
         np.array([w.tail for w in leaf_tables]),
+        _chances(watched, leaf_class, len(leaf_first), 2.0**aside / max(1, leaves)),
         *_packed([w.low for w in factors], [w.weights for w in factors]),
         np.array([w.tail for w in factors]),
         2.0**cut,
         int(memory / 8),
     )
-    status, pool, start, low, size, error, logs, left, right, members, message, _ = made
+    status, pool, start, low, size, error, broken, logs, left, right, members, message, _ = made
     if status == 1:
         raise RefusedError("its tables would need more memory than allowed")
     if status == 2:
         raise RefusedError("nothing is left inside the limits")
     roots = forest.roots
     counted = roots[forest.parent[roots] != JOINED]
-    rounding = _ROUND * float(
-        4 * leaves + np.abs(total).sum() * 300 + 6 * (len(forest.parent) - leaves) + np.abs(theta).sum() * 300
-    )
+    met = float(broken[message[label[counted]]].sum())
+    missing = float(error[message[label[counted]]].sum()) / (1 - met) if met <= _MOST_BROKEN else 1.0
+    rounding = _rounding(forest, theta, total, leaf_tables, leaf_class, trait, factor_of, factors)
     return Grown(
         forest,
         starts,
@@ -141,12 +160,54 @@ def _grow(forest: Forest, theta: FloatArray, total: FloatArray, cut: float, memo
         right,
         members,
         message,
-        float(error[message[label[counted]]].sum()),
+        missing,
+        met,
         rounding,
         watched,
         forest.lower[watched],
         forest.upper[watched],
     )
+
+
+def _chances(watched: IntArray, leaf_class: IntArray, many: int, chance: float) -> FloatArray:
+    """For each leaf class, how likely at most a leaf of it breaks its limits, both sides together."""
+    found = np.zeros(many)
+    found[leaf_class[watched]] = 2 * chance
+    return found
+
+
+def _rounding(
+    forest: Forest,
+    theta: FloatArray,
+    total: FloatArray,
+    leaf_tables: list[Window],
+    leaf_class: IntArray,
+    trait: IntArray,
+    factor_of: IntArray,
+    factors: list[Window],
+) -> float:
+    """Relative rounding of all weights of leaves and nodes in a joint probability.
+
+    A weight is right to two units in the last place, and the exponent of a tilted one to three of its
+    own: up to (rate + |θ|) times the reach of the window, or its square.
+    """
+    leaves = len(forest.cells)
+    spread = np.array([max(-w.low, w.low + len(w.weights) - 1) for w in leaf_tables], dtype=np.float64)
+    added = 6.0 * len(forest.parent)
+    tilted = np.flatnonzero(total)
+    for leaf in tilted.tolist():
+        added += 4.0 * _exponent(forest.laws[forest.law[leaf]], abs(total[leaf]), spread[leaf_class[leaf]])
+    for v in (leaves + np.flatnonzero(theta[leaves:])).tolist():
+        f = factor_of[trait[v]]
+        if f >= 0:
+            reach = max(-factors[f].low, factors[f].low + len(factors[f].weights) - 1)
+            added += 4.0 * _exponent(forest.laws[forest.law[v]], abs(theta[v]), float(reach))
+    return _ROUND * added
+
+
+def _exponent(laws: Laws, tilt: float, reach: float) -> float:
+    """The largest exponent of a tilted weight in a window."""
+    return float(tilt * reach + sum(law.rate * reach**law.power for law in laws))
 
 
 def _packed(lows: list[int], weights: list[FloatArray]) -> tuple[IntArray, IntArray, FloatArray]:
@@ -158,7 +219,7 @@ def _packed(lows: list[int], weights: list[FloatArray]) -> tuple[IntArray, IntAr
 
 
 def _leaves(
-    forest: Forest, total: FloatArray, cut: float
+    forest: Forest, total: FloatArray, cut: float, aside: float
 ) -> tuple[IntArray, IntArray, list[Window], IntArray]:
     """(class of each leaf, first leaf of each class, normalised law of each class, leaves to watch).
 
@@ -182,7 +243,7 @@ def _leaves(
         base = _unlimited(laws, tilt, cut)
         wide.append(base)
         ends[at] = (-FREE, FREE) if base is None else (base.low, base.low + len(base.weights) - 1)
-        seldom[at] = ends[at] if base is None else _seldom(base, _ASIDE - np.log2(leaves))
+        seldom[at] = ends[at] if base is None else _seldom(base, aside - np.log2(leaves))
     aside_low = (lower > ends[pair_class, 0]) & (lower <= seldom[pair_class, 0])
     aside_high = (upper < ends[pair_class, 1]) & (upper >= seldom[pair_class, 1])
     if (forest.parent[forest.roots] == JOINED).any():
