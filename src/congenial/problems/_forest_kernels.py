@@ -124,8 +124,9 @@ def drop_implied(parent, same, lower, upper, leaves):
             lo, hi = lower[v], upper[v]
         up = parent[v]
         if up >= 0:
-            low[up] = -_FREE if lo == -_FREE or low[up] == -_FREE else low[up] + lo
-            high[up] = _FREE if hi == _FREE or high[up] == _FREE else high[up] + hi
+            # at most _FREE in size, so that no sum of two overflows
+            low[up] = -_FREE if lo == -_FREE or low[up] == -_FREE else max(low[up] + lo, -_FREE)
+            high[up] = _FREE if hi == _FREE or high[up] == _FREE else min(high[up] + hi, _FREE)
 
 
 @njit(cache=True)

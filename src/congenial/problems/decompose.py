@@ -82,23 +82,42 @@ def _plant(planting: Planting, roles: list[_Role]) -> list[_Role]:
             _apply(planting, role, leaves)
         else:
             coarse.append(role)
-    distinct = _distinct(coarse)
-    order = sorted(distinct, key=lambda same: -same[0].forms.count)
+    order = sorted(_distinct(coarse), key=lambda same: -same[0].forms.count)
     crossing = _crossing(planting, [same[0] for same in order])
-    kept: list[_Role] = []
-    for same, crosses in zip(order, crossing, strict=True):
-        if crosses:
-            kept += same
-            continue
-        groups = same[0].forms.groups
-        assert groups is not None
-        nodes = planting.join(groups, same[0].forms.count)
-        if nodes is None:
-            kept += same
-            continue
+    nested = [same for same, crosses in zip(order, crossing, strict=True) if not crosses]
+    nodes = _join_all(planting, [same[0].forms for same in nested])
+    for same, found in zip(nested, nodes, strict=True):
         for role in same:
-            _apply(planting, role, nodes)
-    return kept
+            _apply(planting, role, found)
+    return [role for same, crosses in zip(order, crossing, strict=True) if crosses for role in same]
+
+
+def _join_all(planting: Planting, forms: list[Forms]) -> list[NDArray[np.int64]]:
+    """Make the groups of partitions nodes, given that any two groups are nested or disjoint.
+
+    Partitions of all cells go in whole, fine to coarse. Where some leave cells out, one may lie below
+    another here and above it there: then groups of one size go in together, small ones first.
+    """
+    trial = Planting(planting.leaves, np.empty(0, dtype=np.int64))
+    if all(trial.join(form.groups, form.count) is not None for form in forms):  # type: ignore[arg-type]
+        return [_joined(planting, form.groups, form.count) for form in forms]
+    found = [np.full(form.count, -1, dtype=np.int64) for form in forms]
+    sizes = [np.bincount(form.groups[form.groups >= 0], minlength=form.count) for form in forms]  # type: ignore[index,operator]
+    steps = sorted((int(size), at) for at, held in enumerate(sizes) for size in np.unique(held[held > 0]))
+    for size, at in steps:
+        groups = forms[at].groups
+        assert groups is not None, "forms in sparse rows are never planted"
+        mine = np.append(sizes[at] == size, False)[groups]  # a cell of no group has -1: the last place
+        nodes = _joined(planting, np.where(mine, groups, -1).astype(np.int32), forms[at].count)
+        found[at] = np.maximum(found[at], nodes)
+    return found
+
+
+def _joined(planting: Planting, groups: NDArray[np.int32] | None, count: int) -> NDArray[np.int64]:
+    assert groups is not None, "forms in sparse rows are never planted"
+    nodes = planting.join(groups, count)
+    assert nodes is not None, "groups that are nested or disjoint can be planted"
+    return nodes
 
 
 def _distinct(roles: list[_Role]) -> list[list[_Role]]:
@@ -192,16 +211,13 @@ def _dense(forms: Forms, cells: int) -> NDArray[np.int64]:
 
 def _join(planting: Planting, roles: list[_Role], cells: int) -> Layout:
     """Lay out a problem with forms that cross, over its atoms."""
-    live = ~planting.fixed[:cells]
-    atom = _atoms(cells, [role.forms for role in roles])
-    atom = np.where(live, atom, -1)
-    kept, where = np.unique(atom[live], return_inverse=True)
-    groups = np.full(cells, -1, dtype=np.int32)
-    groups[live] = where
-    nodes = planting.join(groups, len(kept))
-    assert nodes is not None, "nothing that cuts an atom was planted"
-    rows = _rows(roles, groups, len(kept), cells)
-    parted = part(len(kept), rows)
+    atom = _atoms(cells, [role.forms for role in roles]).astype(np.int32)
+    _, sample = np.unique(atom, return_index=True)
+    nodes = _joined(planting, atom, len(sample))
+    # what nested facts say already of an atom's sum is no longer for the crossing ones to say
+    unknown = ~planting.known(nodes)
+    nodes, sample = nodes[unknown], sample[unknown]
+    parted = part(len(nodes), _rows(roles, sample, cells))
     planting.fix(nodes[parted.determined])
     crossings: list[Crossing] = []
     joined: list[int] = []
@@ -218,11 +234,8 @@ def _join(planting: Planting, roles: list[_Role], cells: int) -> Layout:
     return _layout(forest, numbered, number, cells)
 
 
-def _rows(roles: list[_Role], groups: NDArray[np.int32], width: int, cells: int) -> list[Row]:
-    """The crossing forms as rows over atoms; equal rows are made one."""
-    sample = np.zeros(width, dtype=np.int64)
-    inside = np.flatnonzero(groups >= 0)
-    sample[groups[inside[::-1]]] = inside[::-1]
+def _rows(roles: list[_Role], sample: NDArray[np.int64], cells: int) -> list[Row]:
+    """The crossing forms as rows over atoms, each known by one of its cells; equal rows are made one."""
     merged: dict[tuple[bool, bytes], Row] = {}
     for role in roles:
         for j, weights in enumerate(_over(role.forms, sample, cells)):

@@ -121,6 +121,12 @@ class Planting:
         self.lower[nodes] = np.maximum(self.lower[nodes], lower[there])
         self.upper[nodes] = np.minimum(self.upper[nodes], upper[there])
 
+    def known(self, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether the facts so far fix the value of each node."""
+        parent, fixed = self.parent[: self.size].copy(), self.fixed[: self.size].copy()
+        same = kernels.settle(parent, fixed, np.empty(0, dtype=np.int64))
+        return np.asarray(fixed[nodes] | (same[nodes] < 0))
+
     def grown(self, joined: NDArray[np.int64]) -> tuple[Forest, NDArray[np.int64]]:
         """Cut at fixed nodes, drop what is determined, merge what is the same.
 

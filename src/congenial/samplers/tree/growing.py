@@ -28,11 +28,10 @@ _ASIDE = -20
 _MOST_BROKEN = 0.25
 """A proven bound that the chance of meeting a limit set aside must keep, or none is set aside."""
 
+_DEEPEST = -900.0
+"""log2 of the least share that windows may leave out: what is left are still floats."""
+
 _ROUND = 2.0**-53
-
-
-_MOST_ASIDE = 0.25
-"""The largest chance of having to begin again; where limits could be broken more often, none is set aside."""
 
 
 class RefusedError(Exception):
@@ -92,18 +91,23 @@ def grow_forest(forest: Forest, log2_allowance: float, memory: float) -> Grown:
     theta, total = tilts(forest)
     cut = log2_allowance - np.log2(4 * max(1, len(forest.parent))) - _GUARD
     aside = float(_ASIDE)
-    for _ in range(6):
+    for _ in range(12):
         try:
             grown = _grow(forest, theta, total, cut, aside, memory)
         except TooWideError:
             raise RefusedError("the window of one value would be too long for a table") from None
+        except _TooShortError:
+            if cut == _DEEPEST:
+                break
+            cut = max(1.5 * cut, _DEEPEST)
+            continue
         if grown.missing <= 2.0**log2_allowance:
             return grown
         if grown.broken > _MOST_BROKEN:
             aside = -np.inf  # conditioning makes it likely that a limit set aside is met
             continue
         cut += log2_allowance - np.log2(grown.missing) - 2
-        if cut < -900:
+        if cut < _DEEPEST:
             break
     raise RefusedError("the facts lie too far out in the tails of the measurements' law for tables")
 
@@ -114,17 +118,16 @@ def _grow(
     starts, children = classes.children_of(forest.parent)
     leaves = len(forest.cells)
     leaf_class, leaf_first, leaf_tables, watched = _leaves(forest, total, cut, aside)
-    trait, factor_of, factors, first_of_trait = _traits(forest, theta, cut, leaf_tables, leaf_class)
+    trait, factor_of, factors, node_limits = _traits(forest, theta, cut, leaf_tables, leaf_class)
     label, first = classes.classify(starts, children, leaf_class, len(leaf_first), trait)
     bag_start, bag_class, bag_count = classes.bags(starts, children, label, first)
     kind = trait[first]
-    limits = first_of_trait[kind]
     made = kernels.grow(
         bag_start,
         bag_class,
         bag_count,
-        forest.lower[limits],
-        forest.upper[limits],
+        np.ascontiguousarray(node_limits[kind, 0]),
+        np.ascontiguousarray(node_limits[kind, 1]),
         factor_of[kind],
         forest.parent[first] == FIXED,
         *_packed([w.low for w in leaf_tables], [w.weights for w in leaf_tables]),
@@ -139,7 +142,7 @@ def _grow(
     if status == 1:
         raise RefusedError("its tables would need more memory than allowed")
     if status == 2:
-        raise RefusedError("nothing is left inside the limits")
+        raise _TooShortError
     roots = forest.roots
     counted = roots[forest.parent[roots] != JOINED]
     met = float(broken[message[label[counted]]].sum())
@@ -307,7 +310,7 @@ def _traits(
 ) -> tuple[IntArray, IntArray, list[Window], IntArray]:
     """What tells nodes apart beside their children: law, tilt, limits in reach, and being fixed.
 
-    (trait of each node, factor of each trait or -1, the factors' windows, a node of each trait).
+    (trait of each node, factor of each trait or -1, the factors' windows, limits of each trait).
     """
     nodes, leaves = len(forest.parent), len(forest.cells)
     tilt_class, _ = classes.distinct(theta.view(np.int64).reshape(-1, 1))
@@ -338,4 +341,5 @@ def _traits(
     inner, first = classes.distinct(key)
     trait = np.full(nodes, -1, dtype=np.int64)
     trait[leaves:] = inner
-    return trait, factor_of_pair[pair[first]], factors, first + leaves
+    # a limit out of one node's reach may be within that of another with the same trait: only these count
+    return trait, factor_of_pair[pair[first]], factors, key[first, 1:3]

@@ -12,6 +12,9 @@ from congenial.samplers.base import FloatArray
 WIDEST = 1 << 22
 """The longest window of one value that a table is made for."""
 
+_SMALLEST = 1e-300
+"""More than a weight that underflows, the largest being 1."""
+
 
 @dataclass(frozen=True, eq=False)
 class Window:
@@ -49,8 +52,11 @@ def window(laws: tuple[Law, ...], lower: int, upper: int, tilt: float, log2_cut:
         if high < upper:
             tail += _beyond(made[-2], made[-1])
         if tail <= 2.0**log2_cut * total:
-            top = float(inside.max())
-            return Window(low, inside / top, tail / top * (1 + 1e-9))
+            held = np.flatnonzero(inside)
+            kept = inside[held[0] : held[-1] + 1]  # what lies beyond is too small for a float
+            top = float(kept.max())
+            tail = tail / top * (1 + 1e-9) + _SMALLEST * (len(inside) - len(kept))
+            return Window(low + int(held[0]), kept / top, tail)
         reach = 2 * reach
 
 
