@@ -30,6 +30,9 @@ def planned(path: str, steps: Steps, *, without_data: bool = False) -> Plan:
 
     request = read_request(path)
     assert request.table is not None  # a file says where its table comes from
+    from congenial.cli.compiling import ensure_a_place_for_kernels
+
+    ensure_a_place_for_kernels()
     from congenial import planning
 
     if without_data:
