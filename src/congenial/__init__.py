@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from congenial.laws import DiscreteGaussian, DiscreteLaplace
     from congenial.planning import Plan, plan
+    from congenial.planning.matrix import NoisePlan, plan_noise, sample_noise
     from congenial.publish import release, simulate
     from congenial.releases.bundle import Release, load
     from congenial.releases.verify import Verification, verify
@@ -60,6 +61,7 @@ _HOME = {
     ),
     "congenial.laws": ("DiscreteGaussian", "DiscreteLaplace"),
     "congenial.planning": ("Plan", "plan"),
+    "congenial.planning.matrix": ("NoisePlan", "plan_noise", "sample_noise"),
     "congenial.publish": ("release", "simulate"),
     "congenial.releases.bundle": ("Release", "load"),
     "congenial.releases.verify": ("Verification", "verify"),
@@ -87,6 +89,7 @@ __all__ = [
     "MachineError",
     "NoLawError",
     "NoSamplerError",
+    "NoisePlan",
     "NotProvenError",
     "NothingToProtectError",
     "OutputError",
@@ -109,8 +112,10 @@ __all__ = [
     "measure",
     "nonnegative",
     "plan",
+    "plan_noise",
     "read_request",
     "release",
+    "sample_noise",
     "simulate",
     "total",
     "verify",

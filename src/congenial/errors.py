@@ -123,6 +123,8 @@ class OutputError(_FaultyError):
 class ArgumentError(_FaultyError):
     """An argument of a function or a command is wrong."""
 
+    subject = "The call"
+
 
 class MachineError(_FaultyError):
     """The machine, not the request: a full or read-only disk, too little memory."""

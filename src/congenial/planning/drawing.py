@@ -166,7 +166,8 @@ def _assign(forest: Forest) -> IntArray:
     plain = np.array([len(laws) == 1 for laws in forest.laws])
     laplace = np.array([len(laws) == 1 and isinstance(laws[0], DiscreteLaplace) for laws in forest.laws])
     lone = roots[(roots < leaves) & (forest.parent[roots] == OPEN)]
-    assigned[lone[plain[forest.law[lone]]]] = INDEPENDENT
+    around = (forest.lower[lone] <= 0) & (forest.upper[lone] >= 0)
+    assigned[lone[plain[forest.law[lone]] & around]] = INDEPENDENT
     sums = roots[(roots >= leaves) & (forest.parent[roots] == FIXED)]
     sums = sums[(inner[sums] == 0) & (same[sums] > 0)]
     sums = sums[laplace[same[sums]]]

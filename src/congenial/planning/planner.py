@@ -54,7 +54,7 @@ def plan(table: Table | Domain, request: Request) -> Plan:
     if counts is not None or not structure.limits:
         check_normaliser(layout, domain)
     drawing = prepare(layout)
-    blocks = _blocks(drawing, is_public=counts is None)
+    blocks = planned_blocks(drawing, is_public=counts is None)
     return Plan(request, structure, blocks, notices, drawing, said, counts)
 
 
@@ -70,8 +70,8 @@ def _check_something_left(layout: Layout) -> None:
         )
 
 
-def _blocks(drawing: Drawing, *, is_public: bool) -> tuple[PlannedBlock, ...]:
-    """The blocks of a plan, equal ones once, large ones first; a public plan says nothing that was measured."""
+def planned_blocks(drawing: Drawing, *, is_public: bool) -> tuple[PlannedBlock, ...]:
+    """The blocks of a plan, equal ones once, large ones first; a public plan has nothing measured."""
     layout = drawing.layout
     found: list[PlannedBlock] = []
     if len(layout.determined):

@@ -247,20 +247,24 @@ def _leaves(
         wide.append(base)
         ends[at] = (-FREE, FREE) if base is None else (base.low, base.low + len(base.weights) - 1)
         seldom[at] = ends[at] if base is None else _seldom(base, aside - np.log2(leaves))
+    outside = (lower > 0) | (upper < 0)  # limits that leave zero out have windows of their own
     aside_low = (lower > ends[pair_class, 0]) & (lower <= seldom[pair_class, 0])
     aside_high = (upper < ends[pair_class, 1]) & (upper >= seldom[pair_class, 1])
     if (forest.parent[forest.roots] == JOINED).any():
         alone = forest.parent[forest.root_of()[:leaves]] != JOINED
         aside_low &= alone
         aside_high &= alone
-    lower = np.where(aside_low, ends[pair_class, 0], np.maximum(lower, ends[pair_class, 0]))
-    upper = np.where(aside_high, ends[pair_class, 1], np.minimum(upper, ends[pair_class, 1]))
+    aside_low &= ~outside
+    aside_high &= ~outside
+    clipped_low = np.where(aside_low, ends[pair_class, 0], np.maximum(lower, ends[pair_class, 0]))
+    clipped_high = np.where(aside_high, ends[pair_class, 1], np.minimum(upper, ends[pair_class, 1]))
+    lower, upper = np.where(outside, lower, clipped_low), np.where(outside, upper, clipped_high)
     label, first = classes.distinct(np.stack([pair_class, lower, upper], axis=1))
     found = []
     for leaf in first.tolist():
         base = wide[pair_class[leaf]]
         lo, hi = int(lower[leaf]), int(upper[leaf])
-        if base is None:
+        if base is None or lo > 0 or hi < 0:
             held = window(forest.laws[law[leaf]], lo, hi, float(total[leaf]), cut)
             low, weights, tail = held.low, held.weights, held.tail
         else:
@@ -316,7 +320,10 @@ def _traits(
     tilt_class, _ = classes.distinct(theta.view(np.int64).reshape(-1, 1))
     fixed = forest.parent == FIXED
     law = np.where(fixed, 0, forest.law)
-    pair, pair_first = classes.distinct(np.stack([law[leaves:], tilt_class[leaves:]], axis=1))
+    lower, upper = forest.lower[leaves:], forest.upper[leaves:]
+    outside = ((lower > 0) | (upper < 0)) & (law[leaves:] > 0)
+    own = np.where(outside, lower, -FREE), np.where(outside, upper, FREE)
+    pair, pair_first = classes.distinct(np.stack([law[leaves:], tilt_class[leaves:], *own], axis=1))
     factors: list[Window] = []
     factor_of_pair = np.full(len(pair_first), -1, dtype=np.int64)
     ends = np.empty((len(pair_first), 2), dtype=np.int64)
@@ -325,11 +332,10 @@ def _traits(
         laws, tilt = forest.laws[law[v]], -float(theta[v])
         ends[at] = -FREE, FREE
         if laws:
-            held = window(laws, -int(FREE), int(FREE), tilt, cut)
+            held = window(laws, int(own[0][offset]), int(own[1][offset]), tilt, cut)
             factor_of_pair[at] = len(factors)
             factors.append(held)
             ends[at] = held.low, held.low + len(held.weights) - 1
-    lower, upper = forest.lower[leaves:], forest.upper[leaves:]
     if (lower > -FREE).any() or (upper < FREE).any():
         reach = np.zeros(nodes)
         widths = np.array([max(-w.low, w.low + len(w.weights) - 1) for w in leaf_tables], dtype=np.float64)

@@ -63,7 +63,8 @@ def window(laws: tuple[Law, ...], lower: int, upper: int, tilt: float, log2_cut:
 def _ends(laws: tuple[Law, ...], lower: int, upper: int, tilt: float, reach: int) -> tuple[int, int]:
     """Where a window of this reach begins and ends: around 0, or from the limit that a pure tilt hangs on."""
     if laws:
-        return max(lower, -reach), min(upper, reach)
+        nearest = max(lower, 0) + min(upper, 0)
+        return max(lower, nearest - reach), min(upper, nearest + reach)
     if tilt > 0:
         return max(lower, upper - reach), upper
     if tilt < 0:
@@ -78,8 +79,8 @@ def _beyond(last: float, following: float) -> float:
 
 
 def _weights(laws: tuple[Law, ...], low: int, high: int, tilt: float) -> FloatArray:
-    """Weights up to a factor; a tilt is added in the exponent, where nothing over- or underflows."""
-    if not tilt:
+    """Weights up to a factor; far out and with a tilt in the exponent, where nothing over- or underflows."""
+    if not tilt and low <= 0 <= high:
         weights = np.ones(high - low + 1)
         for law in laws:
             weights *= law.weights(low, high)

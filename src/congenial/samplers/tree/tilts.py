@@ -86,6 +86,7 @@ def _truncated(laws: Laws, slope: float, lower: IntArray, upper: IntArray) -> tu
     reach = int(min(least, _REACH))
     if abs(slope) >= laws[0].rate and laws[0].power == 1:
         reach = max(reach, int(min(_REACH, np.abs(np.where(slope < 0, lower, upper)).max())))
+    reach += int(min(max(0, lower.max(), -upper.min()), _REACH))
     z = np.arange(-reach, reach + 1, dtype=np.float64)
     exponent = slope * z
     for law in laws:
