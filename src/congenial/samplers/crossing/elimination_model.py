@@ -25,6 +25,7 @@ from congenial.samplers.crossing.tables import Terminal, Unary
 
 _ULP = 2.0**-53
 _LARGEST = 2**40
+_ROUNDS = 60  # of reductions; each cuts windows, and what it leaves uncut is only slower
 
 Kind = Literal["fact", "law", "limit"]
 
@@ -159,9 +160,9 @@ def reduce(unaries: Sequence[Unary], terminals: Sequence[Terminal]) -> Model:
     """The model of a block; a `ConflictError` where it has no point that intervals can exclude."""
     _check(unaries, terminals)
     draft = _Draft(unaries, terminals)
-    changed = True
-    while changed:
-        changed = _constants(draft) | _short_forms(draft) | _propagate(draft)
+    for _ in range(_ROUNDS):
+        if not (_constants(draft) | _short_forms(draft) | _propagate(draft)):
+            break
     return _finish(draft)
 
 
@@ -173,7 +174,7 @@ def _check(unaries: Sequence[Unary], terminals: Sequence[Terminal]) -> None:
             raise ArgumentError(Fault("", what, "Give one integer a variable."))
         if t.coefficients.size and int(np.abs(t.coefficients).max()) > 2**20:
             what = "a form has a coefficient larger than 2^20"
-            raise ArgumentError(Fault("", what, "Divide the form by a common factor, or measure a coarser one."))
+            raise ArgumentError(Fault("", what, "Divide it by a common factor, or use a coarser one."))
 
 
 def _constants(draft: _Draft) -> bool:
@@ -227,8 +228,6 @@ def _tie(draft: _Draft, k: int) -> None:
     c = draft.low[k]
     y0 = c * pow(a, -1, abs(b)) % abs(b) if abs(b) > 1 else 0  # gcd(a, b) = 1
     w0 = (c - a * y0) // b
-    t = np.arange(-(2**22), 2**22 + 1) if False else None
-    del t
     ranges = []
     for e, base, slope in ((y, y0, b), (w, w0, -a)):
         low, high = draft.span(e)
