@@ -17,7 +17,7 @@ from congenial.samplers.base import Certificate, Filled, IntArray, Prepared, Quo
 from congenial.samplers.crossing.tables import Terminal, Unary, point
 from congenial.samplers.tree import _class_kernels as forest_kernels
 from congenial.samplers.tree.growing import Grown
-from congenial.samplers.tree.tables import window
+from congenial.samplers.tree.tables import TooWideError, window
 
 if TYPE_CHECKING:
     from congenial.samplers.crossing.twisted_draws import PreparedColumns
@@ -49,16 +49,24 @@ class Offer:
 
 
 def choose(
-    crossings: Sequence[Crossing], grown: Grown, number: IntArray, log2_allowance: float
+    crossings: Sequence[Crossing], grown: Grown, number: IntArray, log2_allowance: float, finer: float = 0.0
 ) -> tuple[tuple[Choice, ...], float]:
-    """A choice for each crossing, and by how many bits windows were too short for it (0: they were not)."""
+    """A choice for each crossing, and by how many bits windows were too short for it (0: they were not).
+
+    `finer`: the bits by which those of `grown` are already longer than the allowance asks.
+    """
     allowance = log2_allowance - np.log2(max(1, len(crossings)))
     found: list[Choice] = []
     short = 0.0
     shared: dict[int, Unary] = {}
     for crossing in crossings:
         unaries = _unaries(number[crossing.atoms], grown, shared)
-        choice = _best(crossing, unaries, float(allowance))
+        try:
+            forms = terminals(crossing, float(allowance) - 20 - finer)
+        except TooWideError:
+            found.append(_too_wide(crossing))
+            continue
+        choice = _best(crossing, unaries, forms, float(allowance))
         if choice.prepared is None:
             short = max(short, _LONGER)
         else:
@@ -114,8 +122,18 @@ def terminals(crossing: Crossing, log2_cut: float) -> list[Terminal]:
     return found
 
 
-def _best(crossing: Crossing, unaries: list[Unary], log2_allowance: float) -> Choice:
-    offers = [make(crossing, unaries, log2_allowance) for make in (_quotient, _twisted_columns, _elimination)]
+def _too_wide(crossing: Crossing) -> Choice:
+    name = next(row.name for row in crossing.others if row.laws)
+    why = f"the noise of '{name}' is too wide for a table"
+    return Choice(crossing, (), None, None, _none_fits(crossing, [Refusal(quotient.NAME, why)]))
+
+
+def _best(crossing: Crossing, unaries: list[Unary], forms: list[Terminal], log2_allowance: float) -> Choice:
+    offers = [
+        _quotient(crossing, unaries, forms),
+        _twisted_columns(crossing, unaries, log2_allowance),
+        _elimination(crossing, unaries, forms, log2_allowance),
+    ]
     answers = tuple(offer.answer for offer in offers)
     able = [offer for offer in offers if isinstance(offer.answer, Quote)]
     able.sort(key=_cost)
@@ -125,6 +143,9 @@ def _best(crossing: Crossing, unaries: list[Unary], log2_allowance: float) -> Ch
             prepared = offer.make()
         except (CongenialError, ValueError) as error:
             answers = (*answers, Refusal(offer.answer.sampler, str(error)))
+            continue
+        except ArithmeticError:
+            answers = (*answers, Refusal(offer.answer.sampler, "its tables run out of the range of numbers"))
             continue
         return Choice(crossing, answers, offer.answer.sampler, prepared)
     return Choice(crossing, answers, None, None, _none_fits(crossing, answers))
@@ -136,13 +157,13 @@ def _cost(offer: Offer) -> float:
     return offer.answer.setup_seconds + 100 * offer.answer.seconds
 
 
-def _quotient(crossing: Crossing, unaries: list[Unary], log2_allowance: float) -> Offer:
+def _quotient(crossing: Crossing, unaries: list[Unary], forms: list[Terminal]) -> Offer:
     answer = quotient.quote(unaries, crossing.facts)
     if isinstance(answer, Refusal):
         return Offer(answer, None)
     return Offer(
         answer,
-        lambda: quotient.prepare(unaries, crossing.facts, terminals(crossing, log2_allowance - 20)),
+        lambda: quotient.prepare(unaries, crossing.facts, forms),
     )
 
 
@@ -165,11 +186,13 @@ def _twisted_columns(crossing: Crossing, unaries: list[Unary], log2_allowance: f
     return Offer(answer, lambda: _Picked(sampler.prepare(array, log2_allowance), row * across + column))
 
 
-def _elimination(crossing: Crossing, unaries: list[Unary], log2_allowance: float) -> Offer:
+def _elimination(
+    crossing: Crossing, unaries: list[Unary], others: list[Terminal], log2_allowance: float
+) -> Offer:
     from congenial.samplers.crossing.elimination import NAME, WeightedElimination
 
     facts = [Terminal(row, "fact") for row in crossing.facts]
-    forms = [*facts, *terminals(crossing, log2_allowance - 20)]
+    forms = [*facts, *others]
     answer = Quote(
         NAME, 1e-6 * len(unaries), _SEARCH, 1e8, "any facts; its acceptance is measured by a pilot"
     )

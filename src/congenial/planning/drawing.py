@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from congenial.errors import Fault, NoSamplerError
+from congenial.errors import ArgumentError, Fault, NoSamplerError
 from congenial.laws import DiscreteLaplace
 from congenial.planning.crossings import Choice, choose
 from congenial.problems import _forest_kernels as forest_kernels
@@ -121,9 +121,13 @@ def prepare(layout: Layout) -> Drawing:
     assigned = _assign(forest)
     parts: list[Part] = []
     refused: list[Fault] = []
-    allowance = LOG2_ALLOWANCE - 2
+    allowance = LOG2_ALLOWANCE - 3
     for name, make in (("independent", _independent), ("composition", _composition)):
-        prepared = make(forest, assigned, layout.width, 2.0**allowance)
+        try:
+            prepared = make(forest, assigned, layout.width, 2.0**allowance)
+        except (ArgumentError, NoSamplerError):
+            refused.append(_too_much(name, "the noise is too wide for its tables"))
+            continue
         if prepared is not None:
             parts.append(Part(name, prepared))
     tree: TreeDraws | None = None
@@ -137,13 +141,23 @@ def prepare(layout: Layout) -> Drawing:
         except RefusedError as error:
             refused.append(_too_much("tree", str(error)))
     made = Drawing(layout, assigned, tuple(parts), tree, choices, tuple(refused), joined)
-    if made.certificate.relative_error > MOST_ROUNDING:
-        why = (
-            f"its tables are so long that rounding could exceed the {MOST_ROUNDING:g} that a release may have"
-        )
-        refused.append(_too_much("tree", why))
+    over = _over(made.certificate)
+    if over:
+        refused += [_too_much("tree", why) for why in over]
         made = Drawing(layout, assigned, tuple(parts), tree, choices, tuple(refused), joined)
     return made
+
+
+def _over(certificate: Certificate) -> list[str]:
+    """In what a certificate exceeds the limits that the guarantee states."""
+    found = []
+    if certificate.relative_error > MOST_ROUNDING:
+        found.append(
+            f"its tables are so long that rounding could exceed the {MOST_ROUNDING:g} that a release may have"
+        )
+    if certificate.tail_log2 > LOG2_ALLOWANCE:
+        found.append(f"its windows leave out more than the 2^{LOG2_ALLOWANCE:g} that a release may")
+    return found
 
 
 def _too_much(sampler: str, why: str) -> Fault:
@@ -237,7 +251,7 @@ def _tree(
     finer = 0.0
     for _ in range(3):
         grown = grow_forest(forest, allowance - finer, MEMORY)
-        choices, short = choose(layout.crossings, grown, number, allowance)
+        choices, short = choose(layout.crossings, grown, number, allowance, finer)
         if not short:
             break
         finer += short

@@ -96,8 +96,8 @@ def _trees(drawing: Drawing) -> list[PlannedBlock]:
     found = []
     for (cells, kind), repeats in zip(pairs.tolist(), times.tolist(), strict=True):
         certificate = _certificate_of(drawing, kind)
-        refused = next((f for f in drawing.refused if "'tree'" in f.what), None)
-        if kind == TREE and refused is not None:
+        refused = next((f for f in drawing.refused if f"'{_NAME[kind]}'" in f.what), None)
+        if refused is not None:
             found.append(PlannedBlock(cells, None, None, repeats, refused.what))
         else:
             seconds = _SECONDS[kind] * cells

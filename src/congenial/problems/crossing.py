@@ -49,23 +49,26 @@ class Crossing:
         return len(self.atoms) - len(self.facts)
 
 
-def echelon(rows: IntMatrix) -> tuple[IntMatrix, list[int]]:
-    """Reduced row echelon form over the rationals, each row scaled to coprime integers; and its pivots."""
+def echelon(rows: IntMatrix) -> tuple[NDArray[np.object_], list[int]]:
+    """Reduced row echelon form over the rationals, each row scaled to coprime integers; and its pivots.
+
+    The integers are Python's: they can be as large as minors of `rows`.
+    """
     import flint
 
     if not len(rows):
-        return rows, []
+        return rows.astype(object), []
     matrix, _, rank = flint.fmpz_mat(rows.tolist()).rref()
     found: list[list[int]] = []
     for i in range(rank):
         row = [int(matrix[i, j]) for j in range(matrix.ncols())]
         shared = int(np.gcd.reduce(np.array(row, dtype=object)))
         found.append([value // shared for value in row])
-    reduced = np.array(found, dtype=np.int64).reshape(rank, rows.shape[1])
+    reduced = np.array(found, dtype=object).reshape(rank, rows.shape[1])
     return reduced, [int(np.flatnonzero(row)[0]) for row in reduced]
 
 
-def depends(row: NDArray[np.int64], reduced: IntMatrix, pivots: list[int]) -> bool:
+def depends(row: NDArray[np.int64], reduced: NDArray[np.object_], pivots: list[int]) -> bool:
     """Whether a row is a rational combination of an echelon form's rows."""
     rest = [int(v) for v in row]
     scale = 1
@@ -143,7 +146,7 @@ def part(width: int, rows: list[Row]) -> Parted:
     return Parted(determined, tuple(groups))
 
 
-def _components(width: int, rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _components(width: int, rows: list[NDArray[Any]]) -> NDArray[np.int64]:
     """Connected components of atoms that share a row."""
     label = np.arange(width)
     for row in rows:

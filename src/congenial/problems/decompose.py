@@ -254,9 +254,12 @@ def _rows(roles: list[_Role], sample: NDArray[np.int64], cells: int) -> list[Row
 
 def _over(forms: Forms, sample: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
     """Forms as dense rows over atoms, read off one cell of each atom."""
+    found: NDArray[np.int64]
     if forms.groups is not None:
-        return (forms.groups[sample][None, :] == np.arange(forms.count)[:, None]).astype(np.int64)
-    return np.asarray(_dense(forms, cells)[:, sample])
+        found = (forms.groups[sample][None, :] == np.arange(forms.count)[:, None]).astype(np.int64)
+    else:
+        found = _dense(forms, cells)[:, sample]
+    return found
 
 
 def _nests(

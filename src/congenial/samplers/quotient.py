@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from congenial.problems.lattice import kernel_basis
+from congenial.problems.lattice import LARGEST, TooSteepError, kernel_basis
 from congenial.samplers import _quotient_kernels as kernels
 from congenial.samplers.base import Certificate, Filled, FloatArray, IntArray, Quote, Refusal, Source, Words
 from congenial.samplers.crossing.tables import Terminal, Unary
@@ -56,7 +56,10 @@ def quote(unaries: Sequence[Unary], facts: IntArray) -> Quote | Refusal:
     free = len(unaries) - len(facts)
     if free > MOST_DIMENSIONS:
         return Refusal(NAME, f"{free} free dimensions; it lists at most {MOST_DIMENSIONS}")
-    basis = kernel_basis(facts)
+    try:
+        basis = kernel_basis(facts)
+    except TooSteepError:
+        return Refusal(NAME, f"its moves are larger than {LARGEST:.1g}")
     sides = _sides(unaries, basis)
     boxes = prod(high - low + 1 for low, high in sides)
     if boxes > MOST_POINTS:
