@@ -46,7 +46,7 @@ def test_a_bundle_has_its_three_files_and_is_known_as_one(tmp_path):
 def test_a_whole_bundle_verifies(tmp_path):
     found = verify(a_release().save(tmp_path / "out"))
     assert found.holds, str(found)
-    assert [check.name for check in found.checks] == ["files", "table", "law", "facts", "bounds"]
+    assert [check.name for check in found.checks] == ["files", "table", "law", "facts", "bounds", "guarantee"]
     assert found.to_json()["holds"] is True
 
 

@@ -155,6 +155,22 @@ def simulate(
     simulating.simulate(request, draws, seed, out, force=force, json=json)
 
 
+@app.command(short_help="What each dataset has spent.")
+def ledger(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The ledger that requests name.")],
+    json: Json = False,
+) -> None:
+    """Show what each dataset has spent, what is left and for which tables; check the chain.
+
+    \b
+    congenial ledger spent.db
+    congenial ledger spent.db --json             for a registry of releases
+    """
+    from congenial.cli import accounting
+
+    accounting.ledger(file, json=json)
+
+
 @app.command(short_help="All of it on a bundled table.")
 def demo(
     out: Annotated[
@@ -200,7 +216,6 @@ def _not_built(name: str, room: str) -> None:
 
 for _name, _room in (
     ("audit", "the privacy room"),
-    ("ledger", "the privacy room"),
     ("report", "the room of reports"),
     ("infer", "the room of inference"),
     ("reproduce", "the reproductions of the papers"),

@@ -18,6 +18,7 @@ def demo(out: str | None) -> None:
     """Plan, release and verify the bundled table."""
     from congenial import publish
     from congenial.cli.planning import planned
+    from congenial.cli.releasing import charged
     from congenial.releases.verify import verify
 
     folder = _place(out)
@@ -28,7 +29,7 @@ def demo(out: str | None) -> None:
         explained = made.explain()
         show(f"{explained}\n")
         steps.step("drawing (the first time, compiling)")
-        released = publish.release(made, progress=steps.progress)
+        released = publish.release(made, charged=charged, progress=steps.progress)
         place = released.save(folder / "released")
     show(f"$ congenial release {request} --out {place}\n")
     notices(released.notices)

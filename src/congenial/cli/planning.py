@@ -16,8 +16,7 @@ def plan(path: str, *, without_data: bool, json: bool) -> None:
         made = planned(path, steps, without_data=without_data)
         steps.step("working out how large the noise will be")
         found = made.to_json() if json else made.explain()
-    # on standard output only where that is read by a person: with --json it is one document
-    notices(made.notices, aside=True)
+    notices(aside(made), aside=True)
     if json:
         document(found)
     else:
@@ -45,3 +44,9 @@ def planned(path: str, steps: Steps, *, without_data: bool = False) -> Plan:
     table = Table.from_source(request.table, request.unit)
     steps.step("planning")
     return planning.plan(table, request)
+
+
+def aside(made: Plan) -> tuple[str, ...]:
+    """What belongs on standard error: notices, and first of all that nothing is proven."""
+    unproven = (made.guarantee.sentence,) if made.guarantee and not made.guarantee.proven else ()
+    return (*unproven, *made.notices)

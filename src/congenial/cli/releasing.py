@@ -31,7 +31,7 @@ def release(path: str, out: str, *, force: bool, engine: str, json: bool) -> Non
         from congenial import publish
 
         steps.step("drawing")
-        released = publish.release(made, charged=_charged, progress=steps.progress)
+        released = publish.release(made, charged=charged, progress=steps.progress)
         steps.step("writing")
         released.write(folder)
     if folder.kept is not None:
@@ -41,12 +41,12 @@ def release(path: str, out: str, *, force: bool, engine: str, json: bool) -> Non
     _say(released, folder.place, json=json)
 
 
-def _charged(receipt: Receipt) -> None:
+def charged(receipt: Receipt) -> None:
     """Said before the draw: whatever happens now, the charge stands."""
     for notice in receipt.notices:
         tell(f"note: {notice}")
-    paid = f"{receipt.currency} {receipt.amount:.12g} to '{receipt.dataset}'"
-    tell(f"charged {paid}; {receipt.left:.12g} of {receipt.budget:.12g} left")
+    paid, left, most = float(receipt.amount), float(receipt.left), float(receipt.budget)
+    tell(f"charged {receipt.currency} {paid:.6g} to '{receipt.dataset}'; {left:.6g} of {most:.6g} left")
 
 
 def _say(released: Release, place: Path, *, json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from congenial.cli.console import Steps, document, show, tell
+from congenial.cli.console import Steps, document, notices, show
 from congenial.errors import ArgumentError, OutputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def simulate(path: str, draws: int, seed: int, out: str, *, force: bool, json: b
             f"'{out}' exists already and is no simulation; nothing was written. "
             "Name another file, or replace it with --force."
         )
-    from congenial.cli.planning import planned
+    from congenial.cli.planning import aside, planned
     from congenial.releases.whole import new_file
 
     with Steps("reading the request") as steps, new_file(place, private=True) as file:
@@ -42,8 +42,7 @@ def simulate(path: str, draws: int, seed: int, out: str, *, force: bool, json: b
         tables = publish.simulated(made, draws, seed, steps.progress)
         write = _write_csv if place.suffix.lower() == ".csv" else _write_parquet
         write(file, long_batches(made.domain, tables))
-    for notice in (*made.notices, CONFIDENTIAL):
-        tell(f"note: {notice}")
+    notices((*aside(made), CONFIDENTIAL), aside=True)
     if json:
         document({"file": str(place), "draws": draws, "seed": seed, "cells": made.domain.cells})
     else:

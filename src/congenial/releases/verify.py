@@ -79,13 +79,14 @@ def verify(place: str | os.PathLike[str]) -> Verification:
     whole = _Bundle(content, said, table)
     checks.append(_checked("table", lambda: _same_table(whole)))
     try:
-        structure = rebuilt(said, table)[1]
+        request, structure = rebuilt(said, table)
     except (CongenialError, KeyError, TypeError, ValueError, AttributeError):
         failed = "the request in the manifest does not make a law over this table"
         return Verification(str(folder), (*checks, Check("law", False, failed)))
     checks.append(_checked("law", lambda: _law(whole, structure)))
     checks.append(_checked("facts", lambda: _facts(whole, structure)))
     checks.append(_checked("bounds", lambda: _bounds(whole, structure)))
+    checks.append(_checked("guarantee", lambda: _guarantee(whole, request, structure)))
     return Verification(str(folder), tuple(checks))
 
 
@@ -174,3 +175,19 @@ def _bounds(whole: _Bundle, structure: Structure) -> str:
         raise _Not("a cell that is zero by logic is not zero")
     many = len(structure.limits) + bool(len(structure.zeros))
     return f"{many} kept" if many else "none asked for"
+
+
+def _guarantee(whole: _Bundle, request: Request, structure: Structure) -> str:
+    from congenial.privacy.guarantee import guarantee
+
+    stated = whole.said["guarantee"]
+    if stated is None:
+        return "none was stated"
+    try:
+        again = guarantee(structure, request.unit, request.method).to_json()
+    except CongenialError:
+        raise _Not("the request in the manifest allows no guarantee") from None
+    for key in ("epsilon", "delta", "rho", "unit", "units", "max_rows", "change", "proven"):
+        if stated.get(key) != again[key]:
+            raise _Not(f"worked out again from the manifest, its {key} is another")
+    return "follows from the manifest" if stated["proven"] else "stated as not proven"
