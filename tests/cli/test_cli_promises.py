@@ -168,3 +168,29 @@ def test_a_guarantee_that_was_made_smaller_does_not_verify(tmp_path):
     done = run("verify", tmp_path / "out")
     assert done.code == 2
     assert "epsilon" in done.out
+
+
+def test_audit_says_what_the_facts_disclose(tmp_path):
+    counts = "sex,age,n\nfemale,0-17,4711\nfemale,18+,0\nmale,0-17,0\nmale,18+,3\n"
+    path = write(tmp_path, counts, invariants=["sex"])
+    done = run("audit", path)
+    assert done.code == 0, done
+    assert "curator" in done.err
+    assert "sex=male" in done.out
+    assert "4711" not in done.out
+    said = json.loads(run("audit", path, "--json").out)
+    assert said["verdict"] == "nothing disrupted"
+    assert {"fact": "sex", "label": "sex=male", "value": 3} in said["small_counts"]
+
+
+def test_audit_without_data_opens_no_source(tmp_path):
+    path = write(tmp_path, counts=None, invariants=["sex"])
+    done = run("audit", path, "--without-data", "--json")
+    assert done.code == 0, done
+    assert "small_counts" not in json.loads(done.out)
+
+
+def test_facts_that_leave_nothing_to_protect_are_refused(tmp_path):
+    path = write(tmp_path, invariants=["cells"])
+    for command in ("audit", "plan"):
+        is_clean_refusal(run(command, path), 2, "nothing")

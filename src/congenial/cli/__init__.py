@@ -6,13 +6,15 @@ What is wrong with a request, a source or an argument ends with exit code 2, wha
 machine with 1, an interruption with 130; nobody ever sees a traceback.
 
 name             what it prints or writes                              read
-init             a commented request for a file                        requests.py
+init             a commented request for a file                        requesting.py
 plan             what would be drawn, how, at what cost                planning.py
+audit            what the facts alone disclose                         auditing.py
 release          a bundle: table and manifest                          releasing.py
 verify           whether a bundle is whole                             releasing.py
 simulate         draws, for the curator's eyes                         simulating.py
+ledger           what each dataset has spent                           accounting.py
 demo             all of it on bundled data                             demonstrating.py
-schema           the request's JSON Schema                             requests.py
+schema           the request's JSON Schema                             requesting.py
 """
 
 from __future__ import annotations

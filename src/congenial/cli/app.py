@@ -40,6 +40,9 @@ app = typer.Typer(
 
 RequestFile = Annotated[str, typer.Argument(metavar="REQUEST", help="The request, YAML or JSON.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+WithoutData = Annotated[
+    bool, typer.Option("--without-data", help="From the declared domains alone; opens no source.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what stands there.")]
 
 
@@ -80,9 +83,7 @@ def init(
 @app.command(short_help="What would be drawn, how, at what cost.")
 def plan(
     request: RequestFile,
-    without_data: Annotated[
-        bool, typer.Option("--without-data", help="From the declared domains alone; opens no source.")
-    ] = False,
+    without_data: WithoutData = False,
     json: Json = False,
 ) -> None:
     """Say what would be drawn, how, at what cost, how large the noise will be.
@@ -155,6 +156,21 @@ def simulate(
     simulating.simulate(request, draws, seed, out, force=force, json=json)
 
 
+@app.command(short_help="What the facts alone disclose.")
+def audit(request: RequestFile, without_data: WithoutData = False, json: Json = False) -> None:
+    """Say what the facts disclose before any noise is drawn, and what they leave to protect.
+
+    Over the data it names exact values that would be published: it is for the curator's eyes.
+
+    \b
+    congenial audit release.yaml
+    congenial audit release.yaml --without-data
+    """
+    from congenial.cli import auditing
+
+    auditing.audit(request, without_data=without_data, json=json)
+
+
 @app.command(short_help="What each dataset has spent.")
 def ledger(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The ledger that requests name.")],
@@ -215,7 +231,6 @@ def _not_built(name: str, room: str) -> None:
 
 
 for _name, _room in (
-    ("audit", "the privacy room"),
     ("report", "the room of reports"),
     ("infer", "the room of inference"),
     ("reproduce", "the reproductions of the papers"),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from congenial.cli.compiling import ensure_a_place_for_kernels
 from congenial.cli.console import Steps, document, notices, show
 
 if TYPE_CHECKING:
     from congenial.planning import Plan
+    from congenial.requests.model import Request
+    from congenial.tables.domain import Domain
+    from congenial.tables.table import Table
 
 
 def plan(path: str, *, without_data: bool, json: bool) -> None:
@@ -25,25 +29,28 @@ def plan(path: str, *, without_data: bool, json: bool) -> None:
 
 def planned(path: str, steps: Steps, *, without_data: bool = False) -> Plan:
     """The plan of a request's file, over its source or over its declared domains alone."""
+    table, request = loaded(path, steps, without_data=without_data)
+    steps.step("planning")
+    ensure_a_place_for_kernels()
+    from congenial import planning
+
+    return planning.plan(table, request)
+
+
+def loaded(path: str, steps: Steps, *, without_data: bool = False) -> tuple[Table | Domain, Request]:
+    """A request's file, and its table, or its domain alone where no source may be opened."""
     from congenial.requests.reading import read_request
 
     request = read_request(path)
     assert request.table is not None  # a file says where its table comes from
-    from congenial.cli.compiling import ensure_a_place_for_kernels
-
-    ensure_a_place_for_kernels()
-    from congenial import planning
-
     if without_data:
         from congenial.tables.sources import declared_domain
 
-        return planning.plan(declared_domain(request.table), request)
+        return declared_domain(request.table), request
     from congenial.tables.table import Table
 
     steps.step("tabulating the source")
-    table = Table.from_source(request.table, request.unit)
-    steps.step("planning")
-    return planning.plan(table, request)
+    return Table.from_source(request.table, request.unit), request
 
 
 def aside(made: Plan) -> tuple[str, ...]:
