@@ -146,6 +146,33 @@ def slot_values(tree: TreeDraws, points: np.ndarray) -> np.ndarray:
     return value
 
 
+def slot_laws(tree: TreeDraws) -> list[tuple[int, np.ndarray]]:
+    """The law of every slot of a tree without joined roots, (lowest value, probabilities).
+
+    The laws of the roots are pushed down the program, a split at a time, by the twin's own weights.
+    """
+    g, s = tree.grown, tree.splits
+    laws: list[tuple[int, np.ndarray]] = [(0, np.ones(1)) for _ in range(s.slots)]
+    for slot in tree.free_slots.tolist():
+        t = int(g.message[g.label[slot]])
+        laws[slot] = int(g.low[t]), g.table(t) / math.fsum(g.table(t).tolist())
+    for t, into, one, two in zip(
+        s.table.tolist(), s.into.tolist(), s.one.tolist(), s.two.tolist(), strict=True
+    ):
+        low, weights = laws[into]
+        a, b = int(g.left[t]), int(g.right[t])
+        left, right = np.zeros(int(g.size[a])), np.zeros(int(g.size[b]))
+        for at in np.flatnonzero(weights).tolist():
+            first, row = tree.split_weights(t, low + at)
+            row = row * (weights[at] / math.fsum(row.tolist()))
+            begin = first - int(g.low[a])
+            left[begin : begin + len(row)] += row
+            end = low + at - first - int(g.low[b])
+            right[end - len(row) + 1 : end + 1] += row[::-1]
+        laws[one], laws[two] = (int(g.low[a]), left), (int(g.low[b]), right)
+    return laws
+
+
 def chance(first: int, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
     """P(at) of a choice among first, first+1, … with these weights; zero outside."""
     inside = (at >= first) & (at < first + len(weights))
