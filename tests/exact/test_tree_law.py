@@ -19,9 +19,7 @@ from congenial.requests.builders import (
     total,
     zeros,
 )
-from support.plans import Case, law_at
-
-RIGHT = 1e-12
+from support.plans import RIGHT, Case, agrees, law_at
 
 
 def laplace(epsilon):
@@ -36,21 +34,6 @@ def gaussian(epsilon):
 LAWS = pytest.mark.parametrize("law", [laplace, gaussian])
 THREE = {"p": [[2, 1], [2]]}  # five cells, three nodes above them, two above these
 LEVELS = ("cells", {"p": "p1"}, {"p": "p0"})
-
-
-def agrees(case, monkeypatch, window=None):
-    """The sampler's law is the enumerated one, and the enumeration left nothing out that matters."""
-    made = case.prepared(monkeypatch)
-    assert made.refused == ()
-    points, true = case.law(window)
-    found = law_at(made, points)
-    aside = len(made.tree.grown.watched) > 0
-    assert 1 - 1e-6 * (1 + aside) < found.sum() < 1 + RIGHT
-    assert (found[true > 1e-22] > 0).all()
-    inside = found > 0
-    ratio = (found[inside] / found.sum()) / (true[inside] / true[inside].sum())
-    assert np.abs(ratio - 1).max() < RIGHT
-    return made
 
 
 @LAWS

@@ -23,7 +23,7 @@ from support.branching import Branching, _CutError
 from support.brute import SmallProblem, brute_force
 from support.structures import Axes, structure
 
-LOOSE = -30.0
+RIGHT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -228,3 +228,19 @@ def variation(sampled: np.ndarray, true: np.ndarray) -> float:
     """Total variation between a law given at points, which may have more elsewhere, and a true one."""
     elsewhere = max(0.0, 1.0 - math.fsum(sampled.tolist()))
     return 0.5 * (math.fsum(np.abs(sampled - true).tolist()) + elsewhere)
+
+
+def agrees(case: Case, monkeypatch: Any, window: Any = None) -> Drawing:
+    """The sampler's law is the enumerated one, and the enumeration left nothing out that matters."""
+    made = case.prepared(monkeypatch)
+    assert made.refused == ()
+    assert made.certificate.tail_log2 <= drawings.LOG2_ALLOWANCE
+    points, true = case.law(window)
+    found = law_at(made, points)
+    aside = len(made.tree.grown.watched) > 0
+    assert 1 - 1e-6 * (1 + aside) < found.sum() < 1 + RIGHT
+    assert (found[true > 1e-22] > 0).all()
+    inside = found > 0
+    ratio = (found[inside] / found.sum()) / (true[inside] / true[inside].sum())
+    assert np.abs(ratio - 1).max() < min(RIGHT, made.certificate.relative_error + 1e-14)
+    return made
