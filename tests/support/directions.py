@@ -19,7 +19,7 @@ def dense(forms: Forms, cells: int) -> np.ndarray:
 
 
 def moved_cells(problem: Problem) -> list[int]:
-    """Cells i with a direction d, d_i ≠ 0, that keeps facts, goes against no limit and moves no measured form."""
+    """The cells that some direction moves which keeps facts, goes against no limit and weighs nothing."""
     from scipy.optimize import linprog
 
     made = problem.structure

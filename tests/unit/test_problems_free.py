@@ -38,6 +38,7 @@ def free(axes, measured, facts=(), bounds=()):
 
 A_GROUP = {"place": {"first": [["node0", "node0"]]}}
 CELLS_OF_IT = {"place": {"a": [["node0", "node0", "leaf0"]], "b": [["node0", "node0", "leaf1"]]}}
+CORNER = {"r": {"one": ["r0"]}, "c": {"two": ["c0", "c1"]}}
 FIRST_OF_IT = {"place": {"a": [["node0", "node0", "leaf0"]]}}
 
 
@@ -79,7 +80,7 @@ FIRST_OF_IT = {"place": {"a": [["node0", "node0", "leaf0"]]}}
         (CROSSED, ["r"], [margin("c")], [at_least({"r": {"one": ["r0"]}, "c": "all"}, 0)], []),
         (CROSSED, ["c"], [], [at_least({"r": {"one": ["r0"]}, "c": "all"}, 0)], [0, 1, 2, 3, 4, 5]),
         (CROSSED, [{"r": {"one": ["r0"]}, "c": "all"}], [margin("c")], [], []),
-        (CROSSED, [{"r": {"one": ["r0"]}, "c": {"two": ["c0", "c1"]}}], [margin("c"), margin("r")], [], [0, 1, 3, 4]),
+        (CROSSED, [CORNER], [margin("c"), margin("r")], [], [0, 1, 3, 4]),
     ],
 )  # fmt: skip
 def test_the_free_cells_are_named(axes, measured, facts, bounds, names):

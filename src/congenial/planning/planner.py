@@ -6,17 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from congenial.errors import Fault, NothingToProtectError
+from congenial.errors import ConflictError, Fault, NothingToProtectError
 from congenial.planning.drawing import COMPOSITION, INDEPENDENT, TREE, Drawing, prepare
 from congenial.planning.plan import Plan, PlannedBlock
 from congenial.privacy.guarantee import guarantee
 from congenial.privacy.promise import scales
 from congenial.problems import _forest_kernels as forest_kernels
 from congenial.problems.compile import compile_structure, structure_notices
+from congenial.problems.conflicts import public_conflict
 from congenial.problems.decompose import Layout, decompose
 from congenial.problems.forest import JOINED
-from congenial.problems.free import check_normaliser
-from congenial.problems.problem import Problem, make_problem
+from congenial.problems.free import check_normaliser, free_cells
+from congenial.problems.problem import Problem, make_problem, without_centre
+from congenial.problems.structure import Structure
 from congenial.requests.model import Request
 from congenial.samplers.base import Certificate, IntArray, Prepared, Quote
 from congenial.tables.domain import Domain
@@ -38,6 +40,9 @@ def plan(table: Table | Domain, request: Request) -> Plan:
     """
     domain = table if isinstance(table, Domain) else table.domain
     structure = compile_structure(domain, request)
+    conflict = public_conflict(structure)
+    if conflict:
+        raise ConflictError(conflict)
     if request.promise is not None:
         structure = scales(structure, request.unit, request.promise)
     said = guarantee(structure, request.unit, request.method)
@@ -51,11 +56,15 @@ def plan(table: Table | Domain, request: Request) -> Plan:
         notices = (*table.notices, *notices)
     layout = decompose(problem)
     _check_something_left(layout)
-    if counts is not None or not structure.limits:
-        check_normaliser(layout, domain)
+    check_normaliser(layout if counts is not None else _limited(structure, layout), domain)
     drawing = prepare(layout)
     blocks = planned_blocks(drawing, is_public=counts is None)
     return Plan(request, structure, blocks, notices, drawing, said, counts)
+
+
+def _limited(structure: Structure, layout: Layout) -> Layout:
+    """A layout that knows which sums are limited: without counts, enough to see what can run off."""
+    return decompose(without_centre(structure)) if len(free_cells(layout)) else layout
 
 
 def _check_something_left(layout: Layout) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from congenial.errors import ConflictError, Fault
+from congenial.errors import ConflictError
 from congenial.problems.structure import FREE, Forms, Limit, Structure
 
 
@@ -38,28 +38,33 @@ class Problem:
 
 def make_problem(structure: Structure, centre: NDArray[np.int64], *, confidential: bool = True) -> Problem:
     """Put a structure around a centre; a centre outside the limits is a `ConflictError`."""
-    slacks = []
-    faults: list[Fault] = []
-    for limit in structure.limits:
-        slack = _slack(limit, centre)
-        faults += _broken(limit.forms, slack)
-        slacks.append(slack)
+    slacks = [_slack(limit, centre) for limit in structure.limits]
+    outside = [(slack.lower > 0).any() or (slack.upper < 0).any() for slack in slacks]
+    if any(outside) or centre[structure.zeros].any():
+        from congenial.problems.conflicts import explain_broken
+
+        broken = [limit for limit, is_out in zip(structure.limits, outside, strict=True) if is_out]
+        raise ConflictError(explain_broken(structure, centre, broken), subject="The table against its bounds")
     for fact in structure.facts:
         if fact.band is not None:
             values = fact.forms.sums(centre)
             start = (values - 1) // fact.band * fact.band + 1
             slacks.append(Slack(fact.forms, start - values, start + fact.band - 1 - values))
-    if len(structure.zeros) and (centre[structure.zeros] != 0).any():
-        faults.append(
-            Fault(
-                "bounds",
-                "the table has counts in cells that the request declares zero by logic",
-                "Correct the table, or take these cells out of `zeros`.",
-            )
-        )
-    if faults:
-        raise ConflictError(faults, subject="The table against its bounds")
     return Problem(structure, tuple(slacks), confidential)
+
+
+def without_centre(structure: Structure) -> Problem:
+    """A problem whose limits are there, each at zero: enough to ask which directions they leave open."""
+    slacks = []
+    for limit in structure.limits:
+        lower = np.full(limit.forms.count, -FREE if limit.lower <= -FREE else 0, dtype=np.int64)
+        upper = np.full(limit.forms.count, FREE if limit.upper >= FREE else 0, dtype=np.int64)
+        slacks.append(Slack(limit.forms, lower, upper))
+    for fact in structure.facts:
+        if fact.band is not None:
+            nothing = np.zeros(fact.forms.count, dtype=np.int64)
+            slacks.append(Slack(fact.forms, nothing, nothing))
+    return Problem(structure, tuple(slacks), confidential=False)
 
 
 def _slack(limit: Limit, centre: NDArray[np.int64]) -> Slack:
@@ -67,22 +72,3 @@ def _slack(limit: Limit, centre: NDArray[np.int64]) -> Slack:
     lower = np.full(len(values), -FREE) if limit.lower <= -FREE else limit.lower - values
     upper = np.full(len(values), FREE) if limit.upper >= FREE else limit.upper - values
     return Slack(limit.forms, lower, upper)
-
-
-def _broken(forms: Forms, slack: Slack) -> list[Fault]:
-    """One fault a limit: which forms, never how far."""
-    out = np.flatnonzero((slack.lower > 0) | (slack.upper < 0))
-    if not len(out):
-        return []
-    some = ", ".join(forms.label(int(j)) for j in out[:3])
-    if len(out) > 3:
-        some += f" and {len(out) - 3} more"
-    return [
-        Fault(
-            forms.where,
-            f"the table breaks the bound on '{forms.name}' at {some}",
-            "A bound is a public statement about the true counts.\n"
-            "Correct the table, widen the bound or drop it.",
-            line=forms.line,
-        )
-    ]
