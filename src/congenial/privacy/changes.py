@@ -6,8 +6,8 @@ takes, `any` is free to do either. `k` is the largest, over the cells that the f
 the fewest units that move that cell: nobody is left out. It follows from facts, limits and domain.
 
     facts that nest           one count moves between two cells of a pool: k = 1    here
-    full margins of a table   products of differences                               margins.py
     two crossing chains       cycles                                                twoway.py
+    full margins of a table   products of differences                               margins.py
     any others                integer programs over classes of cells                general.py
 """
 
@@ -32,7 +32,7 @@ from congenial.privacy.lattice import (
     left_out,
     untouched,
 )
-from congenial.privacy.margins import complex_of, corner_move
+from congenial.privacy.margins import complex_of
 from congenial.privacy.partitions import chained, classes, pools, two_chains
 from congenial.privacy.reading import Family, Reading
 from congenial.privacy.twoway import shortest
@@ -78,9 +78,8 @@ def changes(reading: Reading, shape: tuple[int, ...], unit: Unit) -> Changes:
         )
     units = -(-int(found.least.max(initial=1)) // unit.max_rows)
     rows = units * unit.max_rows
-    if found.limit is not None:
-        reach = np.where(movable, found.limit(rows), 0)
-    elif len(found.chains) == 2:  # a change is cycles that agree in sign; each moves a cell by one
+    if found.reach_of is None and len(found.chains) == 2:
+        # a change is cycles that agree in sign; each moves a cell by one
         reach = np.where(movable, rows // np.maximum(found.least, 1), 0)
     else:
         reach = np.where(movable, rows, 0)
@@ -111,16 +110,15 @@ def _lattice(reading: Reading, shape: tuple[int, ...], unit: Unit) -> Lattice:
     if unit.change == "add-or-remove":
         return _added(partitions, reading, free, unit)
     two = two_chains(partitions, reading.size)
-    if reading.size == int(np.prod(shape)):
-        margins = complex_of(partitions, shape)
-        if margins is not None and len(margins.missing) > 1:
-            least = np.full(reading.size, margins.least)
-            label, _ = classes(partitions, reading.size)
-            move = corner_move(margins, shape, 0)
-            return Lattice(least, label, (move,), True, chains=two or (), limit=margins.reach)
-    if two is None:
-        return general.lattice(reading, free, unit)
-    return _twoway(two, partitions, free, unit)
+    if two is not None:
+        return _twoway(two, partitions, free, unit)
+    margins = complex_of(partitions, shape, reading.cells)
+    known = margins.covered() * margins.least if margins is not None else np.zeros(reading.size, np.int64)
+    if margins is not None and known.all():
+        label, _ = classes(partitions, reading.size)
+        reach = margins.reach_of
+        return Lattice(known, label, tuple(margins.moves()), True, reach_of=reach)
+    return general.lattice(reading, free, unit, known)
 
 
 def _nested(chain: list[Family], cells: int, unit: Unit) -> Lattice:

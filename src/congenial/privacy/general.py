@@ -17,7 +17,7 @@ from congenial.problems.crossing import depends, echelon
 from congenial.requests.model import Unit
 
 _WIDEST = 3_000_000  # entries of a matrix that is brought to echelon form
-_PROGRAMS = 400
+_EFFORT = 40_000  # programs times classes
 _FARTHEST = 10**6
 
 
@@ -78,13 +78,19 @@ def fixes(given: Columns, row: NDArray[np.int64]) -> bool:
     return given.echelon is not None and depends(row, *given.echelon)
 
 
-def lattice(reading: Reading, free: NDArray[np.bool_], unit: Unit) -> Lattice:
-    """The changes that facts of any form leave; `free` are the cells in no fact."""
+def lattice(reading: Reading, free: NDArray[np.bool_], unit: Unit, known: Integers | None = None) -> Lattice:
+    """The changes that facts of any form leave.
+
+    `free` are the cells in no fact; `known` has the fewest rows of cells for which they are known, else 0.
+    """
     given = columns(reading.facts, reading.size)
     adds, pairs = unit.change != "replace", unit.change != "add-or-remove"
     least = np.where((given.sizes >= 2) & pairs, 1, 0)
     if adds:
         least[given.label[free]] = 1
+    if known is not None:
+        short = least == 0
+        np.maximum.at(least, given.label[short[given.label]], known[short[given.label]])
     waiting = least == 0
     fixed = determined(given)
     if fixed is not None:
@@ -126,7 +132,7 @@ class _Search:
         self._most = int(least.max(initial=0))
 
     def run(self) -> None:
-        for _ in range(_PROGRAMS):
+        for _ in range(max(10, min(400, _EFFORT // len(self.least)))):
             left = np.flatnonzero(self.waiting & ((self.least == 0) | (self.least > self._most)))
             if not len(left) or self.unsettled:
                 return

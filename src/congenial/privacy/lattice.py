@@ -38,8 +38,8 @@ class Lattice:
     """The facts fine to coarse, where they nest."""
     chains: tuple[Labels, ...] = ()
     """The facts as disjoint pools of cells: one labelling where they nest, two where two chains cross."""
-    limit: Callable[[int], int] | None = None
-    """From rows to how far a cell can change at most; None: what `least` says."""
+    reach_of: Callable[[Family, int], int] | None = None
+    """How far the forms of a family can move with so many rows, where more is known than that."""
     unsettled: str = ""
     """Why the smallest moves could not be found, or nothing."""
 

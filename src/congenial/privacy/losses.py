@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 
 from congenial.privacy import general
 from congenial.privacy.changes import Changes
+from congenial.privacy.lattice import Integers
 from congenial.privacy.nested import NONE
 from congenial.privacy.partitions import chained
 from congenial.privacy.prices import Binding, price
 from congenial.privacy.programs import Types, Weighed, dearest
 from congenial.privacy.reading import Factor, Family, Reading
+from congenial.privacy.swaps import dearest_swap
 from congenial.privacy.units import Dearest, UnitMoves
 from congenial.requests.model import Unit
 
-_TYPES = 600  # the widest integer program for a loss
+_TYPES = {1: 400, 2: 120}  # the widest integer program for a loss, by the power of what it weighs
 _NEAR = 1e-12
 
 
@@ -124,13 +126,31 @@ class _Account:
         below, above = self._below(), self._above()
         if below >= above * (1 - _NEAR):
             return above, changes.lattice.is_exact
+        swapped = self._swapped()
+        if swapped is not None:
+            return swapped, changes.lattice.is_exact
         types = _types(self.moves.reading, self.factors, changes)
-        if types is None:
+        if len(types[0].sizes) > _TYPES[self.power]:
             return above, False
         found = dearest(*types, changes.rows, self.power)
         if found.is_exact:
             return max(found.value, found.bound), changes.lattice.is_exact
         return min(above, found.bound), False
+
+    def _swapped(self) -> float | None:
+        """The dearest swap, where all changes are swaps."""
+        lattice, rows = self.moves.changes.lattice, self.moves.changes.rows
+        movable = lattice.least > 0
+        if (
+            rows != 2
+            or len(lattice.chains) != 2
+            or (lattice.least[movable] < 2).any()
+            or not self.moves.pairs
+        ):
+            return None
+        if (lattice.chains[0] < 0).any() and (lattice.chains[1] < 0).any() and self.moves.adds:
+            return None
+        return dearest_swap(*lattice.chains, self.factors, self.power)
 
     def _above(self) -> float:
         """A bound: counts put and taken each cost at most what the dearest cells cost.
@@ -142,11 +162,18 @@ class _Account:
         for factor in self.factors:
             own = self.moves.costs([factor])
             if self.power == 2:
-                own = own * (changes.reach if factor.family.is_single else changes.rows)
+                own = own * self._reach(factor.family)
             cost += own
         first = int(np.argmax(cost))
         rest = float(np.delete(cost, first).max(initial=0.0)) if self.moves.pairs else 0.0
         return float(changes.rows * (cost[first] + rest))
+
+    def _reach(self, family: Family) -> Integers | int:
+        """How far the forms of a family can move, at most: cell by cell where they are cells."""
+        changes = self.moves.changes
+        if changes.lattice.reach_of is not None:
+            return changes.lattice.reach_of(family, changes.rows)
+        return changes.reach if family.is_single else changes.rows
 
     def _below(self) -> float:
         """The most that is lost by the changes at hand, each as often as the rows allow."""
@@ -164,8 +191,8 @@ class _Account:
         return float(factor.rate * (moved**self.power).sum())
 
 
-def _types(reading: Reading, factors: Sequence[Factor], changes: Changes) -> tuple[Types, Weighed] | None:
-    """The problem over types of cells for an integer program, or None where there are too many."""
+def _types(reading: Reading, factors: Sequence[Factor], changes: Changes) -> tuple[Types, Weighed]:
+    """The problem over types of cells, for an integer program."""
     shared = [factor for factor in factors if not factor.family.is_single]
     own = np.zeros(reading.size)
     for factor in factors:
@@ -175,8 +202,6 @@ def _types(reading: Reading, factors: Sequence[Factor], changes: Changes) -> tup
     _, code = np.unique(own, return_inverse=True)
     alike = Family("", int(code.max(initial=0)) + 1, groups=code.astype(np.int32))
     given = general.columns([*reading.facts, *(factor.family for factor in shared), alike], reading.size)
-    if len(given.sizes) > _TYPES:
-        return None
     parts = [general.rows_over([factor.family], given.sample) for factor in shared]
     rates = [np.full(part.shape[0], factor.rate) for part, factor in zip(parts, shared, strict=True)]
     types = Types(

@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 NODES = 4000
+FEW_NODES = 200
+"""For the dearest change: its bound is good for something where the search ends early."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ class _Program:
         if height:
             self.rows.append((terms, np.broadcast_to(low, (height,)), np.broadcast_to(high, (height,))))
 
-    def solve(self) -> Any:
+    def solve(self, nodes: int = NODES) -> Any:
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import block_array, csr_array
 
@@ -99,7 +101,7 @@ class _Program:
             low = np.concatenate([low for _, low, _ in self.rows])
             high = np.concatenate([high for _, _, high in self.rows])
             constraints = [LinearConstraint(block_array(blocks, format="csr"), low, high)]
-        options: Any = {"node_limit": NODES, "mip_rel_gap": 0.0}
+        options: Any = {"node_limit": nodes, "mip_rel_gap": 0.0}
         bounds = Bounds(0.0, np.concatenate(self.upper))
         cost = np.concatenate(self.cost)
         whole: Any = np.ones(self.width)
@@ -162,7 +164,7 @@ def dearest(types: Types, weighed: Weighed, rows: int, power: int) -> Found:
         return Found(0.0, 0.0, True, np.zeros(count, np.int64), np.zeros(count, np.int64))
     _own(program, types, weighed, (put, taken), rows, power, scale)
     _shared(program, weighed, (put, taken), rows, power, scale)
-    done = program.solve()
+    done = program.solve(FEW_NODES)
     if done.x is None:
         return Found(0.0, np.inf, False, np.zeros(count, np.int64), np.zeros(count, np.int64))
     p, n = _split(done.x, put, taken, count)

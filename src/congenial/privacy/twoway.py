@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from congenial.privacy.lattice import Labels, Move
 
+_LONGEST = 12  # rows of a cycle that is shown although shorter ones exist
+
 
 @dataclass(frozen=True, eq=False)
 class Cycles:
@@ -51,10 +53,10 @@ class _Graph:
         column = np.where(columns < 0, columns.max(initial=-1) + 1, columns)
         row_names, row = np.unique(row, return_inverse=True)
         column_names, column = np.unique(column, return_inverse=True)
-        code, self.first, self.edge, self.size = np.unique(
+        self.code, self.first, self.edge, self.size = np.unique(
             row * len(column_names) + column, return_index=True, return_inverse=True, return_counts=True
         )
-        self.row, self.column = np.divmod(code, len(column_names))
+        self.row, self.column = np.divmod(self.code, len(column_names))
         self.shape = (len(row_names), len(column_names))
         self.virtual = -1
         if may_add:
@@ -162,6 +164,20 @@ class _Graph:
             edges = np.flatnonzero((least == length) & (self.size > 0))
             if len(edges):
                 moves.append(self._move(int(edges[0]), int(length)))
+        return moves + self._long_moves(int(least.max(initial=0)))
+
+    def _long_moves(self, shortest: int) -> list[Move]:
+        """Longer cycles, as many rows as columns, where they are plain to see: i to i and i to i+1."""
+        rows = np.argsort(-np.bincount(self.row, minlength=self.shape[0]), kind="stable")
+        columns = np.argsort(-np.bincount(self.column, minlength=self.shape[1]), kind="stable")
+        moves = []
+        for length in range(max(3, shortest + 1), min(_LONGEST, *self.shape) + 1):
+            along = columns[:length]
+            codes = np.concatenate([rows[:length], rows[:length]]) * self.shape[1]
+            codes += np.concatenate([along, np.roll(along, -1)])
+            edges = np.minimum(np.searchsorted(self.code, codes), len(self.code) - 1)
+            if (self.code[edges] == codes).all():
+                moves.append((self.first[edges], np.repeat(np.array([1, -1]), length)))
         return moves
 
     def _move(self, edge: int, length: int) -> Move:
