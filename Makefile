@@ -49,7 +49,7 @@ test: $(READY)  ## the fast tests
 check: lint types rooms examples test  ## what CI runs
 
 lint: $(READY)  ## ruff
-	$(BIN)/ruff check src tests scripts
+	$(BIN)/ruff check src tests scripts bench bench
 
 types: $(READY)  ## mypy, strict
 	$(BIN)/mypy
@@ -62,6 +62,7 @@ examples: $(READY)  ## the examples of README and docs run
 
 bench: $(BENCH_READY)  ## the price of invariants
 	$(RUN) bench/price.py
+	$(RUN) bench/crossing.py
 
 verify: $(READY)  ## every test, the long batteries too
 	$(RUN) -m pytest -m "" -n $(WORKERS)

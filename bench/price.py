@@ -56,9 +56,8 @@ def main() -> None:
 
 def print_machine() -> None:
     names = ("congenial", "numpy", "numba", "opendp")
-    print(
-        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    )
+    machine = platform.processor() or platform.machine()
+    print(f"{machine}, {os.cpu_count()} cores, Python {platform.python_version()}")
     print(", ".join(f"{name} {importlib.metadata.version(name)}" for name in names), "\n")
 
 
