@@ -49,7 +49,7 @@ test: $(READY)  ## the fast tests
 check: lint types rooms examples test  ## what CI runs
 
 lint: $(READY)  ## ruff
-	$(BIN)/ruff check src tests scripts bench bench
+	$(BIN)/ruff check src tests scripts bench
 
 types: $(READY)  ## mypy, strict
 	$(BIN)/mypy
