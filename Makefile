@@ -63,6 +63,7 @@ examples: $(READY)  ## the examples of README and docs run
 bench: $(BENCH_READY)  ## the price of invariants
 	$(RUN) bench/price.py
 	$(RUN) bench/crossing.py
+	$(RUN) bench/crossing.py
 
 verify: $(READY)  ## every test, the long batteries too
 	$(RUN) -m pytest -m "" -n $(WORKERS)

@@ -44,6 +44,7 @@ class Steps:
         self._what = what
         self._done, self._total = 0, 0
         self._lock = threading.Lock()
+        self._over = False
         self._bar: Any = None
         self._task: Any = None
         self._timer = threading.Timer(PATIENCE, self._appear)
@@ -71,14 +72,12 @@ class Steps:
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         with self._lock:
-            if self._timer.finished.is_set() and self._bar is None and not self._over:
+            if not self._over:
                 looks = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
                 self._bar = Progress(*looks, console=Console(stderr=True), transient=True)
                 self._task = self._bar.add_task(self._what, total=self._total or None)
                 self._refresh()
                 self._bar.start()
-
-    _over = False
 
     def __enter__(self) -> Self:
         if sys.stderr is not None and sys.stderr.isatty():
