@@ -34,5 +34,5 @@ def is_writable(folder: Path) -> bool:
 
 def _user_cache() -> Path:
     if os.name == "nt":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home())
+        return Path(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~"))
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))

@@ -142,8 +142,10 @@ def _refuse_what_exists(name: Path, place: Path, replace: bool) -> None:
             f"the folder '{name}' exists already; nothing was written. Name another one, or replace it "
             "with --force (from Python, force=True)."
         )
-    here, home = Path.cwd(), Path.home()
-    if any(place == p or place in p.parents for p in (here, home)):
+    ours = [Path.cwd()]
+    with contextlib.suppress(RuntimeError):  # somebody without a home
+        ours.append(Path.home())
+    if any(place == p or place in p.parents for p in ours):
         raise OutputError(f"'{name}' holds the folder that you work in or your home; name a new folder.")
 
 
