@@ -225,7 +225,7 @@ def _added(
         taken.setdefault((int(ends.high_by[cell]), "upper"), []).append((cell, 1))
     if any(at < 0 for at, _ in taken):
         return None  # an end that is not there: the floats were not good enough
-    shares = tuple(_share(demands[at], side, forms) for (at, side), forms in taken.items())
+    shares = tuple(_share(demands[at], side, forms) for (at, side), forms in sorted(taken.items()))
     gap = sum(share.total if share.side == "lower" else -share.total for share in shares)
     return shares if gap > 0 else None
 
