@@ -7,6 +7,7 @@ are as confidential as the table, and are arrays of another type than a release.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -84,7 +85,7 @@ def release(
 
     `ledger`, `dataset` and `budget` say together what a request's `budget` section says. `source` can
     only be words that nobody can predict; a seed makes simulations. `charged` is told of the charge when
-    it stands, before anything is drawn.
+    it stands, before anything is drawn; without it, what the curator must read of it is logged.
     """
     words = SystemSource() if source is None else source
     if not isinstance(words, SystemSource):
@@ -97,8 +98,8 @@ def release(
         planned.guarantee.require(allow_unproven=planned.request.unproven == "allow")
     said = public(planned.request)
     receipt = None if account is None else charges.charge(account, planned.guarantee, said["about"])
-    if receipt is not None and charged is not None:
-        charged(receipt)
+    if receipt is not None:
+        (charged or _logged)(receipt)
     released = planned.centre + planned.draws(1, words, progress)[0]
     _check_kept(planned, released)
     return Release(
@@ -113,6 +114,12 @@ def release(
             notices=_notices(planned, receipt is not None),
         ),
     )
+
+
+def _logged(receipt: Receipt) -> None:
+    """What the curator must read of a charge: an account that it opened, facts that differ."""
+    for notice in receipt.notices:
+        logging.getLogger("congenial").warning(notice)
 
 
 def _notices(planned: Plan, is_charged: bool) -> list[str]:

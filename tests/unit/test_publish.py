@@ -101,3 +101,10 @@ def test_no_repr_shows_a_count():
     plan = cg.plan(cg.Table.from_counts(DOMAIN, loud), quiet)
     for value in (plan, plan.drawing, cg.release(plan), cg.release(plan).table):
         assert not any(str(count) in repr(value) for count in range(98700, 98830))
+
+
+def test_an_account_that_a_release_opens_is_named_to_the_curator_alone(table, tmp_path, caplog):
+    released = cg.release(table, a_request(), ledger=tmp_path / "spent.db", dataset="cesnus", budget=9.0)
+    assert "first charge to 'cesnus'" in caplog.text
+    assert not any("spent.db" in notice for notice in released.notices)
+    assert released.manifest["charge"]["dataset"] == "cesnus"
