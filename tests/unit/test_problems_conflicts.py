@@ -86,6 +86,20 @@ CONFLICTS = {
         [at_least("r", 3), zeros(r=["r1"])],
         ("bounds[0]", "'r at_least 3' cannot hold together with the cells that are zero by logic"),
     ),
+    "beside others that can be met": (
+        {"c": 4},
+        [
+            at_least({"c": {"a": ["c0"]}}, 1),
+            at_most({"c": {"left": ["c0", "c1"]}}, 5),
+            at_least({"c": {"b": ["c2"]}}, 9),
+            at_most({"c": {"right": ["c2", "c3"]}}, 3),
+        ],
+        (
+            "bounds[3]",
+            "'{c: {right}} at_most 3' cannot hold together with '{c: {b}} at_least 9', "
+            "as no count is negative",
+        ),
+    ),
     "weights": (
         CROSSED,
         [bound_forms(GAP, name="gap", at_least=10), at_most(CORNER, 4)],
@@ -216,10 +230,14 @@ def test_two_facts_that_leave_a_cell_too_much_are_both_named():
 
 def test_bands_are_facts_as_far_as_they_go():
     facts = [band("total", 10)]
-    error = broken(CROSSED, [5, 5, 5, 5, 5, 6], facts, at_most("cells", 5))
-    assert error.faults[0].what == "'cells at_most 5' cannot hold together with the fact 'total'"
-    error = broken(CROSSED, [4, 4, 4, 4, 5, 6], facts, at_most("cells", 5))
-    assert error.faults[0].what == "the table breaks the bound 'cells at_most 5' at r=r1, c=c2"
+    for bound in (at_most("total", 30), at_least("total", 41), at_most("cells", 5), at_least("cells", 7)):
+        (fault,) = broken(CROSSED, [6, 6, 6, 6, 6, 6], facts, bound).faults
+        assert fault.what.endswith("cannot hold together with the fact 'total'")
+    for bound in (at_most("total", 31), at_least("total", 40)):
+        (fault,) = broken(CROSSED, [6, 6, 6, 6, 6, 6], facts, bound).faults
+        assert fault.what.startswith("the table breaks the bound 'total at_")
+    (fault,) = broken(CROSSED, [4, 4, 4, 4, 5, 10], facts, at_most("cells", 6)).faults
+    assert fault.what == "the table breaks the bound 'cells at_most 6' at r=r1, c=c2"
 
 
 def test_a_bound_that_facts_leave_possible_is_named_with_a_few_cells():
