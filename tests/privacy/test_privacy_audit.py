@@ -46,7 +46,7 @@ LAYOUTS = {
 LIMITS = [at_most("cells", 2), at_most({"c": {"x": ["c0"]}}, 1), nonnegative()]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(LAYOUTS)), st.data())
 def test_intervals_are_the_least_and_most_of_every_cell_over_all_tables_that_facts_allow(name, data):
     axes, facts = LAYOUTS[name]

@@ -147,6 +147,14 @@ def test_a_limit_far_off_still_counts_because_it_may_bind_at_some_table():
     assert guarantee(near, unit()).loss == guarantee(far, unit()).loss
 
 
+def test_rows_are_moved_one_after_the_other_only_where_bounds_nest():
+    rows, columns = {"r": {"top": ["r0"]}}, {"c": {"left": ["c0"]}}
+    nested = structure({"r": 2, "c": 2}, [laplace(0.5)], [], [at_most(rows, 4)])
+    crossing = structure({"r": 2, "c": 2}, [laplace(0.5)], [], [at_most(rows, 4), at_most(columns, 4)])
+    assert [steps for steps, _ in find(nested, unit(3)).losses.ways] == [3, 1]
+    assert [steps for steps, _ in find(crossing, unit(3)).losses.ways] == [1]
+
+
 def test_facts_of_the_cases_are_what_they_seem():
     made = structure({"c": 3}, [laplace(0.5)], [total()], [nonnegative()])
     assert rank(facts_of(made)) == 1

@@ -55,7 +55,8 @@ def test_epsilon_at_a_delta_goes_there_and_back(rho, delta):
     assert delta_of(rho, epsilon) <= delta
     back = rho_for(epsilon, delta)
     assert delta_of(back, epsilon) <= delta
-    assert back == pytest.approx(rho, rel=1e-6)
+    assert back >= rho * (1 - 1e-6)
+    assert epsilon == 0 or back == pytest.approx(rho, rel=1e-6)
 
 
 @settings(max_examples=40, deadline=None)
@@ -106,11 +107,10 @@ def test_arguments_that_mean_nothing_are_refused(call):
         call()
 
 
-@pytest.mark.parametrize(("dimension", "determinant"), [(2, 3), (9, 256), (15, 16), (101, 102)])
-def test_the_noise_of_theorem_14_is_several_times_what_the_lattice_needs(dimension, determinant):
+def test_the_noise_of_theorem_14_is_several_times_what_the_lattice_needs():
     ours = smooth_sigma(0.25, 1e-6)
-    theirs = theorem14_sigma(0.25, 1e-6, dimension, determinant)
-    assert theirs / ours > {2: 3.5, 9: 6, 15: 8, 101: 20}[dimension]
+    for dimension, determinant, times in [(2, 3, 3.5), (9, 256, 6), (15, 16, 8), (101, 102, 20)]:
+        assert theorem14_sigma(0.25, 1e-6, dimension, determinant) / ours > times
 
 
 def test_the_smooth_sigma_is_the_least_at_every_distance():

@@ -156,6 +156,19 @@ def test_a_gaussian_beside_a_bounded_laplace_block_is_proven():
     assert guarantee(made, unit()).proven
 
 
+def test_a_bounded_gaussian_block_beside_a_laplace_block_is_not_proven():
+    made = structure(
+        {"c": 3},
+        [
+            measure({"c": {"a": ["c0"], "b": ["c1"]}}, DiscreteLaplace(0.5)),
+            measure({"c": {"right": ["c2"]}}, DiscreteGaussian(rho=0.125)),
+        ],
+        [],
+        [at_most({"c": {"right": ["c2"]}}, 3)],
+    )
+    assert "bounds that the facts do not imply" in guarantee(made, unit()).why
+
+
 def test_bounds_that_facts_imply_leave_a_gaussian_proven():
     assert guarantee(structure({"c": 3}, [GAUSS], [total()], [at_most("total", 9)]), unit()).proven
 

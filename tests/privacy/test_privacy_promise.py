@@ -143,3 +143,9 @@ def test_the_promise_is_met_on_the_block_groups_of_the_united_states():
     stated = guarantee(scales(made, Unit(), EPSILON), Unit())
     assert 1 - 1e-6 <= stated.epsilon <= 1
     assert stated.change == "replace"
+
+
+def test_a_promise_whose_digits_round_up_is_still_met_from_below():
+    promise = Promise(epsilon=10.426666936649639)
+    stated = guarantee(scales(shared(geography(), LEVELS, promise=promise), unit(), promise), unit())
+    assert promise.epsilon - 1e-6 <= stated.epsilon <= promise.epsilon

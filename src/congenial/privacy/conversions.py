@@ -28,7 +28,7 @@ def delta_of(rho: float, epsilon: float) -> float:
     low, high = 1.0 + 1e-12, 2.0
     while _slope(high, rho, epsilon) < 0:
         high *= 2
-    for _ in range(200):
+    for _ in range(52):
         middle = (low + high) / 2
         low, high = (middle, high) if _slope(middle, rho, epsilon) < 0 else (low, middle)
     exponent = (high - 1) * (high * rho - epsilon) + high * math.log1p(-1 / high) - math.log(high - 1)
@@ -43,6 +43,8 @@ def epsilon_of(rho: float, delta: float) -> float:
     """The least ε (rounded up) for which `delta_of` shows that ρ-zCDP implies (ε, δ)-DP."""
     _check(rho=rho)
     _check_delta(delta)
+    if delta_of(rho, 0.0) <= delta:
+        return 0.0
     return _edge(lambda epsilon: delta_of(rho, epsilon) <= delta)[1]
 
 
@@ -96,7 +98,7 @@ def _edge(beyond: Callable[[float], bool]) -> tuple[float, float]:
     low, high = 0.0, 1.0
     while not beyond(high):
         low, high = high, 2 * high
-    for _ in range(200):
+    for _ in range(64):
         middle = (low + high) / 2
         low, high = (low, middle) if beyond(middle) else (middle, high)
     return low, high

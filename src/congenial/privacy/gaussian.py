@@ -27,7 +27,7 @@ def smooth_sigma(epsilon: float, delta: float, least_square: int = 2) -> float:
     low, high = 0.0, 1.0
     while not _is_smooth(high, epsilon, delta, least_square):
         low, high = high, 2 * high
-    for _ in range(60):
+    for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if _is_smooth(middle, epsilon, delta, least_square) else (middle, high)
     return high

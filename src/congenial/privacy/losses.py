@@ -29,6 +29,7 @@ from congenial.privacy.units import Dearest, UnitMoves
 from congenial.requests.model import Unit
 
 _TYPES = {1: 400, 2: 120}  # the widest integer program for a loss, by the power of what it weighs
+_STEPS = 12  # rows whose squares an integer program can count
 _NEAR = 1e-12
 
 
@@ -130,7 +131,7 @@ class _Account:
         if swapped is not None:
             return swapped, changes.lattice.is_exact
         types = _types(self.moves.reading, self.factors, changes)
-        if len(types[0].sizes) > _TYPES[self.power]:
+        if len(types[0].sizes) > _TYPES[self.power] or (self.power == 2 and changes.rows > _STEPS):
             return above, False
         found = dearest(*types, changes.rows, self.power)
         if found.is_exact:

@@ -18,8 +18,8 @@ from congenial.privacy.losses import Losses
 from congenial.problems.structure import Measured, Structure
 from congenial.requests.model import Promise, Unit
 
-_SAFE = 2.0**-40
-"""By how much scales stay below what would meet the promise to the last digit."""
+_SAFE = 2.0**-37
+"""By how much scales stay below what would meet the promise: more than the guarantee rounds up."""
 
 
 def scales(structure: Structure, unit: Unit, promise: Promise) -> Structure:
