@@ -93,6 +93,7 @@ def test_epsilon_and_delta_hold_what_rounding_and_windows_add():
 def test_a_rho_stands_alone_with_the_windows_beside_it():
     stated = guarantee(structure({"c": 3}, [GAUSS], [total()]), unit())
     assert (stated.epsilon, stated.rho, stated.delta) == (None, 0.25, 2.0**-80)
+    assert (stated.currency, stated.amount) == ("rho", 0.25)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,7 @@ def test_what_is_not_proven_says_so_and_states_no_number(measured, facts, bounds
     stated = guarantee(structure({"c": 3, "d": 2}, measured, facts, bounds), unit())
     assert not stated.proven
     assert (stated.epsilon, stated.delta, stated.rho) == (None, None, None)
+    assert (stated.currency, stated.amount) == (None, None)
     assert why in stated.why
     assert why in stated.sentence
     with pytest.raises(NotProvenError, match=why):

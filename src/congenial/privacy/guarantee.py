@@ -18,7 +18,7 @@ from congenial.errors import Fault, NotProvenError
 from congenial.privacy import blocks, sentences
 from congenial.privacy.changes import Changes, changes
 from congenial.privacy.classes import table_class
-from congenial.privacy.composition import TableClass
+from congenial.privacy.composition import Currency, TableClass
 from congenial.privacy.conversions import delta_of_windows, posterior_interval, rho_of
 from congenial.privacy.lattice import READ
 from congenial.privacy.losses import Losses, losses
@@ -59,6 +59,16 @@ class Guarantee:
     price: float = 0.0
     is_exact: bool = False
     per_count: float | None = None
+
+    @property
+    def currency(self) -> Currency | None:
+        """What a ledger is charged in, None where nothing is proven."""
+        return "epsilon" if self.epsilon is not None else "rho" if self.rho is not None else None
+
+    @property
+    def amount(self) -> float | None:
+        """What a ledger is charged: ε with its rounding, or ρ."""
+        return self.epsilon if self.epsilon is not None else self.rho
 
     def posterior(self, prior: float) -> tuple[float, float] | None:
         """Where the release can take a prior belief about which of two compared tables is true."""
