@@ -277,6 +277,12 @@ def test_counts_in_structural_zeros_are_named_with_their_cells():
     assert "Zero by logic: r=r0, c=c0; r=r0, c=c1; r=r0, c=c2." in error.faults[0].hint
 
 
+def test_a_centre_with_counts_below_zero_is_explained_without_saying_that_there_are_none():
+    made = structure({"c": 2}, CELLS, [total()], [at_most("cells", 2)])
+    with pytest.raises(ConflictError, match="the table breaks the bound 'cells at_most 2' at c=c1"):
+        make_problem(made, np.array([-5, 3]), confidential=False)
+
+
 def test_an_explanation_is_asked_for_by_limits():
     made = structure(CROSSED, CELLS, [], [at_most("cells", 8), at_most("r", 30)])
     x = np.array([9, 9, 9, 9, 1, 0])

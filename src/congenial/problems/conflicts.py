@@ -45,11 +45,13 @@ def explain_broken(
     """
     kept = [_bound(limit) for limit in structure.limits if limit not in broken]
     kept += [_fact(fact, counts) for fact in structure.facts]
-    zeros, never_negative = always = _always(structure)
+    zeros, never_negative = _always(structure)
+    always = [never_negative] if (counts >= 0).all() else []  # a released table may have counts below zero
     to_explain = [_bound(limit) for limit in broken]
     if counts[structure.zeros].any():
         to_explain.insert(0, zeros)
-        always = [never_negative]
+    else:
+        always.append(zeros)
     faults = []
     while to_explain:
         found = _small(to_explain, kept, always, structure.domain.cells)
