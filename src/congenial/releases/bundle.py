@@ -47,7 +47,7 @@ class Release:
 
     def files(self) -> dict[str, bytes]:
         """The files of the bundle; the same bytes for the same release."""
-        table = self.table.to_arrow()
+        table = self.table.to_frame()
         made = {PARQUET: columns.parquet_bytes(table), CSV: columns.csv_bytes(table)}
         return made | {MANIFEST: manifest.to_bytes(manifest.sealed(self.manifest, made))}
 
@@ -62,10 +62,6 @@ class Release:
         for name, content in self.files().items():
             folder.write(name, content)
         folder.finish()
-
-    def to_frame(self) -> Any:
-        """The released table as a pandas data frame."""
-        return self.table.to_frame()
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{axis.name} {axis.size}" for axis in self.table.domain.axes)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from congenial.errors import ArgumentError
 from congenial.tables.domain import Domain
-from congenial.tables.long import long_table
+from congenial.tables.long import Kind, as_frame
 from congenial.tables.queries import as_query, partition
 
 
@@ -41,22 +41,17 @@ class PublicTable:
         """The counts with one dimension an axis, a hierarchy by its leaves."""
         return self.counts.reshape(self.shape)
 
-    def query(self, query: Any) -> dict[str, int]:
-        """The released count of every cell of a query, by its label.
+    def query(self, query: object) -> PublicTable:
+        """The coarser released table of a query, written as in a request: `"sex"`, `{"place": "state"}`, …
 
-        `query` is written as in a request: `"total"`, `"sex"`, `{"place": "state"}`, …
+        Its axes are those that the query keeps; cells that stand in no group are left out.
         """
-        parts = partition(self.domain, as_query(query))
-        sums = parts.sums(self.counts)
-        return {parts.label(at): int(count) for at, count in enumerate(sums)}
+        part = partition(self.domain, as_query(query))
+        return PublicTable(part.coarse, part.sums(self.counts))
 
-    def to_arrow(self) -> Any:
-        """A `pyarrow.Table`: one column an axis (a hierarchy: one a level), then `count`."""
-        return long_table(self.domain, self.counts)
-
-    def to_frame(self) -> Any:
-        """A pandas data frame with the same columns, labels as text; needs pandas."""
-        return self.to_arrow().to_pandas()
+    def to_frame(self, kind: Kind = "pyarrow") -> Any:
+        """The counts, long: one column an axis (a hierarchy: one a level), and `count`."""
+        return as_frame(self.domain, self.counts, kind)
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{axis.name} {axis.size}" for axis in self.domain.axes)

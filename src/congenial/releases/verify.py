@@ -132,7 +132,7 @@ def _files(content: Mapping[str, bytes], said: Mapping[str, Any]) -> str:
 
 
 def _same_table(whole: _Bundle) -> str:
-    wanted = whole.table.to_arrow()
+    wanted = whole.table.to_frame()
     try:
         text = io.StringIO(whole.content[bundle.CSV].decode("utf-8"), newline="")
         header, *rows = csv.reader(text)

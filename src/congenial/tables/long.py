@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from congenial.errors import ArgumentError
 from congenial.tables.domain import Domain
+from congenial.tables.naming import shown
+
+Kind = Literal["pyarrow", "pandas", "polars"]
 
 
 def long_table(domain: Domain, counts: NDArray[np.int64]) -> Any:
@@ -28,3 +32,19 @@ def long_table(domain: Domain, counts: NDArray[np.int64]) -> Any:
         before *= axis.size
     columns["count"] = pa.array(np.ascontiguousarray(counts, dtype=np.int64).reshape(-1))
     return pa.table(columns)
+
+
+def as_frame(domain: Domain, counts: NDArray[np.int64], kind: Kind) -> Any:
+    """The same as a frame of a library that is installed."""
+    table = long_table(domain, counts)
+    if kind == "pyarrow":
+        return table
+    if kind not in ("pandas", "polars"):
+        raise ArgumentError(f"{shown(str(kind))} is no kind of frame. It is one of pyarrow, pandas, polars.")
+    try:
+        if kind == "pandas":
+            return table.to_pandas()
+        import polars
+    except ImportError:
+        raise ArgumentError(f"{kind} is not installed. Install it, or take the pyarrow table.") from None
+    return polars.from_arrow(table)

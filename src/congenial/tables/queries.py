@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from congenial.errors import Fault, RequestError
-from congenial.tables.domain import Axis, Domain, Path
+from congenial.tables.domain import Axis, Domain, Level, Path
 from congenial.tables.naming import listed, near, shown
 
 
@@ -260,6 +260,11 @@ class Partition:
         full = np.where(outside, -1, total)
         return np.ascontiguousarray(np.broadcast_to(full, self.domain.shape).reshape(-1), dtype=np.int32)
 
+    @cached_property
+    def coarse(self) -> Domain:
+        """The domain of the query's own cells: the axes that it keeps, as it keeps them."""
+        return Domain(tuple(_kept(cut) for cut in self.cuts))
+
     def label(self, group: int) -> str:
         """A group as a person names it: `place=Ohio, sex=female`, or `total`."""
         if not self.cuts:
@@ -278,6 +283,15 @@ class Partition:
         found = np.zeros(self.count, dtype=np.int64)
         np.add.at(found, self.groups[inside], counts[inside])
         return found
+
+
+def _kept(cut: Cut) -> Axis:
+    """The axis that a query leaves of one."""
+    depth = len(cut.columns) - 1
+    axis = cut.axis
+    if cut.columns == axis.level_names[: depth + 1] and cut.labels == tuple(axis.paths(depth)):
+        return Axis(axis.name, axis.levels[: depth + 1])
+    return Axis(axis.name, (Level(axis.name, tuple(path[-1] for path in cut.labels)),))
 
 
 def partition(domain: Domain, query: Query, where: str = "query") -> Partition:

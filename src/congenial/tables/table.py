@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from congenial.errors import ArgumentError, Fault
 from congenial.tables.connections import quiet
-from congenial.tables.domain import Axis, Domain, Level
+from congenial.tables.domain import Axis, Domain
 from congenial.tables.frames import AxesGiven, Labels, read_frame
-from congenial.tables.long import long_table
-from congenial.tables.naming import shown
-from congenial.tables.queries import Cut, as_query, partition
+from congenial.tables.long import Kind, as_frame
+from congenial.tables.queries import as_query, partition
 from congenial.tables.sources import read
 from congenial.tables.specs import TableAsked, UnitAsked
 from congenial.tables.tallies import LARGEST
@@ -107,25 +106,11 @@ class Table:
         Its axes are those that the query keeps; cells that stand in no group are left out.
         """
         part = partition(self.domain, as_query(query))
-        coarse = Domain(tuple(_kept(cut) for cut in part.cuts))
-        return Table(coarse, part.sums(self.counts_confidential), self.notices)
+        return Table(part.coarse, part.sums(self.counts_confidential), self.notices)
 
-    def to_frame(self, kind: Literal["pyarrow", "pandas", "polars"] = "pyarrow") -> Any:
+    def to_frame(self, kind: Kind = "pyarrow") -> Any:
         """The counts, long: one column an axis (a hierarchy: one a level), and `count`. Confidential."""
-        table = long_table(self.domain, self.counts_confidential)
-        if kind == "pyarrow":
-            return table
-        if kind not in ("pandas", "polars"):
-            raise ArgumentError(
-                f"{shown(str(kind))} is no kind of frame. It is one of pyarrow, pandas, polars."
-            )
-        try:
-            if kind == "pandas":
-                return table.to_pandas()
-            import polars
-        except ImportError:
-            raise ArgumentError(f"{kind} is not installed. Install it, or take the pyarrow table.") from None
-        return polars.from_arrow(table)
+        return as_frame(self.domain, self.counts_confidential, kind)
 
     def __repr__(self) -> str:
         axes = ", ".join(_described(axis) for axis in self.axes) or "total"
@@ -137,15 +122,6 @@ def _described(axis: Axis) -> str:
         return f"{axis.name} {axis.size:,}"
     levels = " > ".join(f"{level.name} {len(level.labels):,}" for level in axis.levels)
     return f"{axis.name}: {levels}"
-
-
-def _kept(cut: Cut) -> Axis:
-    """The axis that a query leaves of one."""
-    depth = len(cut.columns) - 1
-    axis = cut.axis
-    if cut.columns == axis.level_names[: depth + 1] and cut.labels == tuple(axis.paths(depth)):
-        return Axis(axis.name, axis.levels[: depth + 1])
-    return Axis(axis.name, (Level(axis.name, tuple(path[-1] for path in cut.labels)),))
 
 
 def _checked(counts: ArrayLike, domain: Domain) -> NDArray[np.int64]:
