@@ -190,16 +190,6 @@ def directions(parent, law, lower, upper, free):
 
 
 @njit(cache=True)
-def under(parent, marked):
-    """Nodes that are marked, or hang under one that is."""
-    found = marked.copy()
-    for v in range(parent.size - 1, -1, -1):
-        if parent[v] >= 0 and found[parent[v]]:
-            found[v] = True
-    return found
-
-
-@njit(cache=True)
 def sizes(parent, law, leaves):
     """For each node: leaves below it, nodes that hang directly under it and are not leaves, the law of
     its leaves (-1 where they differ)."""
