@@ -28,9 +28,10 @@ class Unary:
 
     `weights[k]` is proportional to the probability of `lo + k`, positive and finite, with sum about one;
     each is right to a relative `relative_error` up to one common factor. The mass that the window
-    leaves out is at most `trimmed` times the sum of the weights. An end that is not open is a bound:
-    nothing lies beyond it. Beyond an open end the law falls at least as fast as at the end
-    (laws are log-concave), which is what lets a tilted law be trimmed with a proven bound.
+    leaves out is at most `trimmed` times the sum of the weights; a little of it may lie inside the window,
+    where a law is a sum of trimmed ones. An end that is not open is a bound: nothing lies beyond it.
+    Laws are log-concave: beyond an open end they fall at least as fast as before it, which is what lets
+    a tilted law be trimmed with a proven bound.
     """
 
     lo: int

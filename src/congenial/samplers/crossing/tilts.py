@@ -28,6 +28,7 @@ from congenial.samplers.crossing.tables import Unary
 _ULP = 2.0**-53
 _ENOUGH = 1e-3  # means this near to zero, in standard deviations, gain nothing by being nearer
 _STEPS = 60
+_SURE = 2.0**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,24 +130,29 @@ class _Cells:
 def tilted(law: Unary, a: float, log2_mass: float) -> Unary:
     """`law` times e^{az}, its ends trimmed by at most 2^log2_mass in all.
 
-    **Exactness.** Beyond an open end the law falls at least as fast as at the end, so what an end
-    leaves out is at most a geometric series. Where the tilt is as steep as the law falls, the bound
-    is infinite, and the certificate that uses it refuses. Without a tilt `law.trimmed` stands.
+    **Exactness.** What `law.trimmed` stands for may lie beyond an open end or, where a law is itself a
+    sum of trimmed laws, inside the window: each is weighed with the largest e^{az} that it can meet.
+    Where the tilt is as steep as the law falls, the bound is infinite, and the certificate that uses it
+    refuses. Without a tilt `law.trimmed` stands.
     """
     z = np.arange(law.lo, law.hi + 1, dtype=np.float64)
     exponent = a * z
     top = float((np.log(law.weights) + exponent).max())
     weights = law.weights * np.exp(exponent - top) if a else law.weights.copy()
-    total = float(weights.sum())
     missing = law.trimmed * float(law.weights.sum())
-    if a:
-        missing = _beyond(law.weights, weights, law.open_below, law.trimmed, -a)
-        missing += _beyond(law.weights[::-1], weights[::-1], law.open_above, law.trimmed, a)
-    below, above = np.cumsum(weights), np.cumsum(weights[::-1])
-    half = 2.0 ** (log2_mass - 1) * total
-    left = min(int(np.searchsorted(below, half)), int(weights.argmax()))
-    right = min(int(np.searchsorted(above, half)), len(weights) - 1 - int(weights.argmax()))
-    missing += (float(below[left - 1]) if left else 0.0) + (float(above[right - 1]) if right else 0.0)
+    if a and missing:
+        ends = np.minimum(exponent[[0, -1]] - top, 700.0)
+        below, above = (missing * math.exp(end) for end in ends)
+        missing = max(below, above)
+        if law.open_below:
+            missing += _beyond(law.weights, law.trimmed, float(weights[0]) + below, -a)
+        if law.open_above:
+            missing += _beyond(law.weights[::-1], law.trimmed, float(weights[-1]) + above, a)
+    upward, downward = np.cumsum(weights), np.cumsum(weights[::-1])
+    half = 2.0 ** (log2_mass - 1) * float(weights.sum())
+    left = min(int(np.searchsorted(upward, half)), int(weights.argmax()))
+    right = min(int(np.searchsorted(downward, half)), len(weights) - 1 - int(weights.argmax()))
+    missing += (float(upward[left - 1]) if left else 0.0) + (float(downward[right - 1]) if right else 0.0)
     kept = weights[left : len(weights) - right]
     size = float(kept.sum())
     far = float(np.abs(exponent[left : len(weights) - right]).max()) if a else 0.0
@@ -154,16 +160,20 @@ def tilted(law: Unary, a: float, log2_mass: float) -> Unary:
     return Unary(law.lo + left, kept / size, missing / size * (1 + 1e-9), error)
 
 
-def _beyond(law: FloatArray, weights: FloatArray, is_open: bool, trimmed: float, outward: float) -> float:
-    """A bound of the mass beyond the first weight of a log-concave law tilted by e^`outward` a step."""
-    if not is_open or trimmed == 0:
-        return 0.0
-    if len(law) == 1:
+def _beyond(law: FloatArray, trimmed: float, edge: float, outward: float) -> float:
+    """A bound of the tilted mass beyond the first weight, of which `edge` bounds the tilted value.
+
+    A log-concave law falls outward at least as fast as anywhere further in; the fall is taken where the
+    weights are so much larger than all that is missing that they are the law's own.
+    """
+    sure = np.flatnonzero(law >= _SURE * trimmed)
+    if len(sure) < 2:
         return math.inf
-    slope = math.log(float(law[0] / law[1])) + outward + 1e-12
-    if slope >= 0:
+    k = int(sure[0])
+    if k + 1 >= len(law):
         return math.inf
-    return max(float(weights[0]), 1e-300) / math.expm1(-slope) * (1 + 1e-9)
+    slope = math.log((float(law[k]) + trimmed) / float(law[k + 1])) + outward + 1e-12
+    return math.inf if slope >= 0 else max(edge, 1e-300) / math.expm1(-slope) * (1 + 1e-9)
 
 
 def column_order(laws: Sequence[Sequence[Unary]], counts: NDArray[np.int64]) -> NDArray[np.int64]:
