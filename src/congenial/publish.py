@@ -46,6 +46,8 @@ def simulated(
     left = _whole(draws, "draws")
     if left < 1:
         raise ArgumentError("the number of draws must be at least 1.")
+    if planned.request.method == "suppress":
+        raise ArgumentError("the method is suppress, which draws nothing: there is nothing to simulate.")
     planned.require_samplers()
     size = max(1, BATCH // planned.domain.cells)
     while left:
@@ -93,22 +95,23 @@ def release(
     planned = _planned(table, request)
     account = charges.wanted(planned.request, planned.guarantee, ledger, dataset, budget)
     columns.names(planned.domain)
-    planned.require_samplers()
+    is_silent = planned.request.method == "suppress"
+    if not is_silent:
+        planned.require_samplers()
     if planned.guarantee is not None:
         planned.guarantee.require(allow_unproven=planned.request.unproven == "allow")
     said = public(planned.request)
     receipt = None if account is None else charges.charge(account, planned.guarantee, said["about"])
     if receipt is not None:
         (charged or _logged)(receipt)
-    released = planned.centre + planned.draws(1, words, progress)[0]
-    _check_kept(planned, released)
+    released = None if is_silent else _drawn(planned, words, progress)
     return Release(
-        PublicTable(planned.domain, released),
+        None if released is None else PublicTable(planned.domain, released),
         manifest.make(
             request=said,
             structure=planned.structure,
             released=released,
-            certificate=planned.allowance,
+            certificate=None if is_silent else planned.allowance,
             guarantee=None if planned.guarantee is None else planned.guarantee.to_json(),
             charge=None if receipt is None else charges.said(receipt),
             notices=_notices(planned, receipt is not None),
@@ -135,10 +138,19 @@ def _notices(planned: Plan, is_charged: bool) -> list[str]:
     if not is_charged:
         found.append("No ledger was kept: nothing records what this release has spent.")
     many = len(planned.determined)
-    if many:
+    if planned.request.method == "suppress":
+        found.insert(0, "Nothing is said of any count: the method is suppress.")
+    elif many:
         what = "one cell, which stands as it is" if many == 1 else f"{many:,} cells, which stand as they are"
         found.append(f"The facts determine {what}.")
     return found
+
+
+def _drawn(planned: Plan, words: SystemSource, progress: Progress | None) -> NDArray[np.int64]:
+    """The table y = x + z, looked at once more before it leaves."""
+    released: NDArray[np.int64] = planned.centre + planned.draws(1, words, progress)[0]
+    _check_kept(planned, released)
+    return released
 
 
 def _check_kept(planned: Plan, released: NDArray[np.int64]) -> None:

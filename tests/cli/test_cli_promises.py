@@ -5,6 +5,7 @@ import sqlite3
 
 import pytest
 
+import congenial as cg
 from support.commands import Done, is_clean_refusal, run, write
 
 CELLS = {"query": "cells", "law": "discrete-laplace", "share": 1}
@@ -194,3 +195,35 @@ def test_facts_that_leave_nothing_to_protect_are_refused(tmp_path):
     path = write(tmp_path, invariants=["cells"])
     for command in ("audit", "plan"):
         is_clean_refusal(run(command, path), 2, "nothing")
+
+
+def test_a_suppressed_release_says_nothing_of_any_count(tmp_path):
+    path = write(tmp_path, method="suppress", invariants=["total", "sex"], bounds=None)
+    done = release(path, tmp_path / "out")
+    assert done.code == 0, done
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["manifest.json"]
+    text = (tmp_path / "out" / "manifest.json").read_text(encoding="utf-8")
+    said = json.loads(text)
+    assert said["invariants"] == []
+    assert said["guarantee"]["epsilon"] == 0
+    for secret in ("4711", "83", "912", "2718", "8424", "4794", "3630"):
+        assert secret not in done.out + done.err
+        assert secret not in json.dumps({k: v for k, v in said.items() if k not in ("digest", "versions")})
+    assert run("verify", tmp_path / "out").code == 0
+    released = cg.load(tmp_path / "out")
+    with pytest.raises(cg.ArgumentError, match="suppress"):
+        released.table  # noqa: B018
+
+
+def test_a_suppressed_release_with_a_table_beside_it_does_not_verify(tmp_path):
+    path = write(tmp_path, method="suppress", invariants=None, bounds=None)
+    assert release(path, tmp_path / "out").code == 0
+    (tmp_path / "out" / "table.csv").write_text("sex,age,count\n")
+    assert run("verify", tmp_path / "out").code == 2
+
+
+def test_nothing_can_be_simulated_of_a_suppressed_release(tmp_path):
+    path = write(tmp_path, method="suppress", invariants=None, bounds=None)
+    out = tmp_path / "draws.csv"
+    is_clean_refusal(run("simulate", path, "--draws", "1", "--seed", "1", "--out", out), 2, "suppress")
+    assert not out.exists()

@@ -28,16 +28,17 @@ def _audited(path: str, steps: Steps, *, without_data: bool) -> Audit:
     table, request = loaded(path, steps, without_data=without_data)
     steps.step("auditing")
     from congenial.planning import audit as auditing
-    from congenial.privacy.promise import scales
+    from congenial.privacy.promise import kept
     from congenial.problems.compile import compile_structure
     from congenial.problems.problem import make_problem
     from congenial.tables.domain import Domain
 
     domain = table if isinstance(table, Domain) else table.domain
     structure = compile_structure(domain, request)
+    found = None
     if request.promise is not None:
-        structure = scales(structure, request.unit, request.promise)
+        structure, found = kept(structure, request.unit, request.promise)
     if isinstance(table, Domain):
-        return auditing.audit(structure, request.unit)
+        return auditing.audit(structure, request.unit, found=found)
     make_problem(structure, table.counts_confidential)  # says which bound the data break
-    return auditing.audit(structure, request.unit, table.counts_confidential)
+    return auditing.audit(structure, request.unit, table.counts_confidential, found)

@@ -50,20 +50,20 @@ def charged(receipt: Receipt) -> None:
 
 
 def _say(released: Release, place: Path, *, json: bool) -> None:
-    from congenial.releases.bundle import FILES
-
+    files = sorted(entry.name for entry in place.iterdir())
+    cells = 0 if released.released is None else released.released.domain.cells
     if json:
         notices((*released.notices, AGAIN), aside=True)
-        said = {"folder": str(place), "files": list(FILES), "cells": released.table.domain.cells}
+        said = {"folder": str(place), "files": files, "cells": cells}
         said |= {"guarantee": released.guarantee, "charge": released.manifest["charge"]}
         document({**said, "notices": list(released.notices)})
         return
     notices(released.notices)
     show(f"\nreleased to {place}")
-    show(f"  {', '.join(FILES)}")
+    show(f"  {', '.join(files)}")
     facts = sum(len(fact["of"]) for fact in released.invariants)
     kept = f", {facts:,} value{'s' if facts != 1 else ''} of facts kept exactly" if facts else ""
-    show(f"  {released.table.domain.cells:,} cells{kept}")
+    show(f"  {cells:,} cell{'s' if cells != 1 else ''}{kept}")
     if released.guarantee is not None and released.guarantee.get("sentence"):
         show(f"  {released.guarantee['sentence']}")
     show(f"\n{AGAIN}\nCheck it with: congenial verify {place}")

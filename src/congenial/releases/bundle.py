@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from congenial.errors import SourceError
+from congenial.errors import ArgumentError, SourceError
 from congenial.releases import columns, manifest
 from congenial.releases.public_table import PublicTable
 from congenial.releases.whole import NewFolder
@@ -24,10 +24,20 @@ FILES = (PARQUET, CSV, MANIFEST)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A released table with everything that is said beside it; all of it public."""
+    """A released table with everything that is said beside it; all of it public.
 
-    table: PublicTable
+    `released` is None where the method is `suppress`: nothing is said of any count, facts included.
+    """
+
+    released: PublicTable | None
     manifest: Mapping[str, Any]
+
+    @property
+    def table(self) -> PublicTable:
+        """The released table; an `ArgumentError` where it was suppressed."""
+        if self.released is None:
+            raise ArgumentError("this release says nothing: its method is suppress, and it has no table.")
+        return self.released
 
     @property
     def guarantee(self) -> Mapping[str, Any] | None:
@@ -47,7 +57,9 @@ class Release:
 
     def files(self) -> dict[str, bytes]:
         """The files of the bundle; the same bytes for the same release."""
-        table = self.table.to_frame()
+        if self.released is None:
+            return {MANIFEST: manifest.to_bytes(manifest.sealed(self.manifest, {}))}
+        table = self.released.to_frame()
         made = {PARQUET: columns.parquet_bytes(table), CSV: columns.csv_bytes(table)}
         return made | {MANIFEST: manifest.to_bytes(manifest.sealed(self.manifest, made))}
 
@@ -64,9 +76,8 @@ class Release:
         folder.finish()
 
     def __repr__(self) -> str:
-        axes = ", ".join(f"{axis.name} {axis.size}" for axis in self.table.domain.axes)
         stated = "no guarantee" if self.guarantee is None else self.guarantee.get("sentence", "guarantee")
-        return f"Release({axes}: {self.table.domain.cells} cells; {stated})"
+        return f"Release({self.released or 'suppressed'}; {stated})"
 
 
 def is_bundle(folder: Path) -> bool:
@@ -81,13 +92,21 @@ def load(place: str | os.PathLike[str]) -> Release:
     `verify` says more: whether facts and bounds hold and the law can be rebuilt.
     """
     folder = Path(place)
-    content = {name: read(folder, name) for name in (MANIFEST, PARQUET)}
-    said = manifest.from_bytes(content[MANIFEST])
+    said = manifest.from_bytes(read(folder, MANIFEST))
     if manifest.digest(said) != said["digest"]:
         raise SourceError(f"the manifest in '{folder}' was changed after it was written.")
-    if said["files"].get(PARQUET) != manifest.fingerprint(content[PARQUET]):
+    if is_silent(said):
+        return Release(None, said)
+    content = read(folder, PARQUET)
+    if said["files"].get(PARQUET) != manifest.fingerprint(content):
         raise SourceError(f"{PARQUET} in '{folder}' is not the file that its manifest names.")
-    return Release(table_of(content[PARQUET], said), said)
+    return Release(table_of(content, said), said)
+
+
+def is_silent(said: Mapping[str, Any]) -> bool:
+    """Whether a manifest is that of a release without a table."""
+    request = said["request"]
+    return isinstance(request, Mapping) and request.get("method") == "suppress"
 
 
 def table_of(content: bytes, said: Mapping[str, Any]) -> PublicTable:

@@ -46,7 +46,7 @@ def make(
     *,
     request: Mapping[str, Any],
     structure: Structure,
-    released: NDArray[np.int64],
+    released: NDArray[np.int64] | None,
     certificate: Certificate | None,
     guarantee: Mapping[str, Any] | None,
     charge: Mapping[str, Any] | None,
@@ -55,7 +55,7 @@ def make(
     """The manifest of a release, without its files and digest (`sealed` adds these).
 
     `request` is the public form of the request, `structure` its forms with the laws that were used,
-    `released` the table y.
+    `released` the table y, None where it was suppressed: then no value of a fact is said either.
     """
     said = dict(request)
     about = said.pop("about", {})
@@ -69,7 +69,7 @@ def make(
         "request": said,
         "laws": [law_said(measured.law) for measured in structure.measured],
         "axes": axes_said(structure.domain),
-        "invariants": [fact_said(fact, released) for fact in structure.facts],
+        "invariants": [] if released is None else [fact_said(fact, released) for fact in structure.facts],
         "versions": versions(),
     }
 

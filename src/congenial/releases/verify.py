@@ -69,8 +69,11 @@ class _Bundle:
 def verify(place: str | os.PathLike[str]) -> Verification:
     """Check the bundle in a folder; a `SourceError` where there is none."""
     folder = Path(place)
-    content = {name: bundle.read(folder, name) for name in bundle.FILES}
-    said = manifest.from_bytes(content[bundle.MANIFEST])
+    said = manifest.from_bytes(bundle.read(folder, bundle.MANIFEST))
+    if bundle.is_silent(said):
+        silent = _checked("silence", lambda: _silence(folder, said))
+        return Verification(str(folder), (_checked("files", lambda: _files({}, said)), silent))
+    content = {name: bundle.read(folder, name) for name in (bundle.PARQUET, bundle.CSV)}
     checks = [_checked("files", lambda: _files(content, said))]
     try:
         table = bundle.table_of(content[bundle.PARQUET], said)
@@ -125,10 +128,16 @@ def _read_law(said: Mapping[str, Any]) -> Law:
 def _files(content: Mapping[str, bytes], said: Mapping[str, Any]) -> str:
     if manifest.digest(said) != said["digest"]:
         raise _Not("the manifest was changed after it was written")
-    for name in (bundle.PARQUET, bundle.CSV):
+    for name in content:
         if said["files"].get(name) != manifest.fingerprint(content[name]):
             raise _Not(f"{name} is not the file that the manifest names")
     return "every file is the one that was written"
+
+
+def _silence(folder: Path, said: Mapping[str, Any]) -> str:
+    if said["files"] or said["invariants"] or any((folder / name).exists() for name in bundle.FILES[:2]):
+        raise _Not("the method is suppress, and yet there is a table, or the value of a fact")
+    return "nothing is said of any count"
 
 
 def _same_table(whole: _Bundle) -> str:
