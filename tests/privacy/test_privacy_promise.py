@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from congenial.errors import NotProvenError, RequestError
 from congenial.laws import DiscreteGaussian, DiscreteLaplace
-from congenial.privacy.guarantee import guarantee
-from congenial.privacy.promise import scales
+from congenial.planning import drawing
+from congenial.privacy.guarantee import ROUNDING, TAIL_LOG2, guarantee, stated
+from congenial.privacy.promise import kept, scales
 from congenial.problems.compile import compile_structure
 from congenial.requests.builders import at_most, margin, measure, nonnegative, total
 from congenial.requests.model import Promise, Request, Unit
@@ -93,6 +94,23 @@ def test_any_promise_of_any_shares_is_met(parts, epsilon, rows, change, limited)
     bounds = [nonnegative(), at_most({"place": "county"}, 50)] if limited else []
     stated = guarantee(scales(shared(geography(), levels, [], bounds), who, promise), who)
     assert epsilon - 1e-6 <= stated.epsilon <= epsilon
+
+
+@settings(max_examples=40, deadline=None)
+@given(SHARES, st.floats(0.001, 50), st.integers(1, 4), st.sampled_from([DiscreteLaplace, DiscreteGaussian]))
+def test_what_is_found_on_the_way_to_a_promise_states_what_is_found_afterwards(parts, most, rows, law):
+    """To the last bit: `verify` works a guarantee out again from the laws in the manifest."""
+    promise, who = Promise(epsilon=most) if law is DiscreteLaplace else Promise(rho=most), unit(rows)
+    weights = [share / sum(parts) for share in parts]
+    levels = [(query, share) for (query, _), share in zip(LEVELS, weights, strict=True)]
+    bounds = [nonnegative()] if law is DiscreteLaplace else []
+    made = shared(geography(), levels, [total()], bounds, law, promise)
+    scaled, found = kept(made, who, promise)
+    assert stated(scaled, who, found) == guarantee(scaled, who)
+
+
+def test_what_a_guarantee_states_of_samplers_is_what_plans_must_meet():
+    assert (drawing.LOG2_ALLOWANCE, drawing.MOST_ROUNDING) == (TAIL_LOG2, ROUNDING)
 
 
 def test_a_promise_that_cannot_be_proven_is_refused_with_the_reason():

@@ -172,12 +172,15 @@ class Audit:
         return f"Audit({self.structure.domain.cells} cells, {self.verdict})"
 
 
-def audit(structure: Structure, unit: Unit, counts: Integers | None = None) -> Audit:
+def audit(
+    structure: Structure, unit: Unit, counts: Integers | None = None, found: Findings | None = None
+) -> Audit:
     """Audit a structure whose laws have scales; raises where the facts leave nothing to protect.
 
-    `counts` are the flat counts of the confidential table, if somebody may look at them.
+    `counts` are the flat counts of the confidential table, if somebody may look at them; `found` what was
+    found of the structure already.
     """
-    found = find(structure, unit)
+    found = find(structure, unit) if found is None else found
     return Audit(structure, unit, found, stated(structure, unit, found), counts)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from congenial.errors import ArgumentError, Fault, NoSamplerError
 from congenial.laws import DiscreteLaplace
 from congenial.planning.crossings import Choice, choose
+from congenial.privacy.guarantee import ROUNDING, TAIL_LOG2
 from congenial.problems import _forest_kernels as forest_kernels
 from congenial.problems.decompose import Layout
 from congenial.problems.forest import FIXED, JOINED, OPEN, Forest
@@ -28,10 +29,10 @@ from congenial.samplers.running import run
 from congenial.samplers.tree.growing import RefusedError, grow_forest
 from congenial.samplers.tree.sampler import TreeDraws, ready
 
-LOG2_ALLOWANCE = -80.0
+LOG2_ALLOWANCE = TAIL_LOG2
 """Total variation that a whole draw may have, as log2: what the guarantee of a release states."""
 
-MOST_ROUNDING = 1e-7
+MOST_ROUNDING = ROUNDING
 """Relative rounding of a joint probability that a whole draw may have: what the guarantee states."""
 
 MEMORY = 6e9

@@ -9,8 +9,8 @@ import numpy as np
 from congenial.errors import ConflictError, Fault, NothingToProtectError
 from congenial.planning.drawing import COMPOSITION, INDEPENDENT, TREE, Drawing, prepare
 from congenial.planning.plan import Plan, PlannedBlock
-from congenial.privacy.guarantee import guarantee
-from congenial.privacy.promise import scales
+from congenial.privacy.guarantee import Guarantee, guarantee, stated
+from congenial.privacy.promise import kept
 from congenial.problems import _forest_kernels as forest_kernels
 from congenial.problems.compile import compile_structure, structure_notices
 from congenial.problems.conflicts import public_conflict
@@ -43,9 +43,7 @@ def plan(table: Table | Domain, request: Request) -> Plan:
     conflict = public_conflict(structure)
     if conflict:
         raise ConflictError(conflict)
-    if request.promise is not None:
-        structure = scales(structure, request.unit, request.promise)
-    said = guarantee(structure, request.unit, request.method)
+    structure, said = _promised(structure, request)
     notices = structure_notices(structure)
     if isinstance(table, Domain):
         problem = Problem(structure, (), confidential=False)
@@ -60,6 +58,14 @@ def plan(table: Table | Domain, request: Request) -> Plan:
     drawing = prepare(layout)
     blocks = planned_blocks(drawing, is_public=counts is None)
     return Plan(request, structure, blocks, notices, drawing, said, counts)
+
+
+def _promised(structure: Structure, request: Request) -> tuple[Structure, Guarantee]:
+    """The structure with the scales of its promise, and its guarantee; what can change is found once."""
+    if request.promise is None or request.method == "suppress":
+        return structure, guarantee(structure, request.unit, request.method)
+    structure, found = kept(structure, request.unit, request.promise)
+    return structure, stated(structure, request.unit, found)
 
 
 def _limited(structure: Structure, layout: Layout) -> Layout:

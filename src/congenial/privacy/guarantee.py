@@ -30,7 +30,7 @@ from congenial.requests.model import Change, Method, Unit
 ROUNDING = 1e-7
 """η: the most that rounding may change the log of a joint probability in a release."""
 
-TAIL_LOG2 = -80
+TAIL_LOG2 = -80.0
 """log2 of β: the most total variation that a release may have."""
 
 
@@ -114,6 +114,17 @@ class Findings:
     bounds: Binding
     losses: Losses
     unproven: str
+
+    def scaled(self, by: float, unit: Unit) -> Findings:
+        """The same, to the last bit, as those of a structure whose rates are `by` times these.
+
+        What can change does not depend on rates and is not looked for again; losses are.
+        """
+        factors = tuple(replace(factor, rate=factor.rate * by) for factor in self.reading.factors)
+        reading = replace(self.reading, factors=factors)
+        bounds = binding(reading, self.changes)
+        cost = losses(reading, self.changes, bounds, unit)
+        return replace(self, reading=reading, bounds=bounds, losses=cost)
 
 
 def find(structure: Structure, unit: Unit) -> Findings:

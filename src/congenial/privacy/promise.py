@@ -23,7 +23,12 @@ _SAFE = 2.0**-37
 
 
 def scales(structure: Structure, unit: Unit, promise: Promise) -> Structure:
-    """The structure whose laws meet a promise.
+    """The structure whose laws meet a promise; see `kept`."""
+    return kept(structure, unit, promise)[0]
+
+
+def kept(structure: Structure, unit: Unit, promise: Promise) -> tuple[Structure, Findings]:
+    """The structure whose laws meet a promise, and what was found of it on the way.
 
     **Exactness.** The guarantee of the result is at most the promise, and within 10⁻⁶ of it below.
     **Cost.** That of a guarantee, and a search on numbers alone.
@@ -35,7 +40,8 @@ def scales(structure: Structure, unit: Unit, promise: Promise) -> Structure:
         hint = f"What is not proven cannot be promised. {blocks.WAYS_OUT}"
         raise NotProvenError(Fault("promise", f"cannot be kept: {found.unproven}", hint, READ))
     scale = _scale(found, promise)
-    return replace(structure, measured=tuple(_given(m, scale) for m in structure.measured))
+    scaled = replace(structure, measured=tuple(_given(m, scale) for m in structure.measured))
+    return scaled, found.scaled(scale, unit)
 
 
 def _check(structure: Structure, promise: Promise) -> None:
