@@ -104,6 +104,15 @@ def test_windows_that_leave_out_too_much_are_refused():
         SAMPLER.prepare([[law] * 5] * 6)
 
 
+def test_a_tilt_as_steep_as_a_law_without_an_end_is_refused():
+    # the mean of the first cell would have to rise to where its window ends
+    law = DiscreteLaplace(0.5)
+    free = unary_from_law(law, None, None, -60.0)
+    up = boxed(law, 40, 90)
+    with pytest.raises(NoSamplerError):
+        SAMPLER.prepare([[free, up, up], [up, free, up], [up, up, free]])
+
+
 def test_rows_and_columns_may_change_places():
     law = [unary_from_law(DiscreteLaplace(0.2 + 0.1 * k), None, None, -250.0) for k in range(8)]
     wide = [[law[(i + j) % 8] for j in range(8)] for i in range(3)]

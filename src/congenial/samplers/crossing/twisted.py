@@ -95,22 +95,30 @@ class TwistedColumns:
         if wrong:
             raise ArgumentError(Fault("", f"twisted columns cannot take this array: {wrong}"))
         log2_mass = allowance_log2 - math.log2(len(array) * len(array[0])) - _ROOM_FOR_BOUND
-        for _ in range(4):
+        before = math.inf
+        while True:
             try:
                 built, counts = built_for(array, log2_mass, memory_limit)
-                found = pilot(built)
+                # were every attempt accepted, this much would be left out
+                parts = left_out_log2(built.missing, counts, built.first_chance, 0.0)
+                if max(parts) <= allowance_log2 - 2:
+                    found = pilot(built)
+                    least = least_acceptance_log2(found.draws, found.attempts, allowance_log2 - 3)
+                    parts = parts[0] - least, parts[1] - least
+                    if max(parts) <= allowance_log2 - 2:
+                        return _prepared(built, found, allowance_log2, parts)
             except InfeasibleError:
                 raise _infeasible() from None
             except TooLargeError:
                 raise _too_large(memory_limit) from None
             except TooRareError:
                 raise _too_rare() from None
-            acceptance_log2 = least_acceptance_log2(found.draws, found.attempts, allowance_log2 - 3)
-            parts = left_out_log2(built.missing, counts, built.first_chance, acceptance_log2)
-            if max(parts) <= allowance_log2 - 2:
-                return _prepared(built, found, allowance_log2, parts)
-            log2_mass -= min(max(parts) - allowance_log2 + 4, 200.0)
-        raise _not_certified()
+            # tables trimmed less may do, unless it is the windows given that leave out too much
+            worst = max(parts)
+            if not worst < before - 1:
+                raise _not_certified()
+            log2_mass -= min(worst - allowance_log2 + 4, 200.0)
+            before = worst
 
 
 def window_log2_mass(allowance_log2: float, cells: int) -> float:
