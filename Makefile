@@ -24,6 +24,8 @@ setup: $(READY)  ## .venv with pinned requirements and the package, editable
 
 # A Python without ensurepip (some systems split it off) still makes an environment: its own pip fills it.
 $(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "congenial needs Python 3.11 or later: make PYTHON=python3.12 …" >&2; exit 1; }
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { \
 	  rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) && \

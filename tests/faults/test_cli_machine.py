@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -85,6 +86,24 @@ def test_a_disk_that_refuses_at_any_step_leaves_nothing(tmp_path, monkeypatch, c
     monkeypatch.undo()
     is_clean_refusal(done, 1, "not written")
     assert sorted(os.listdir(tmp_path)) == ["counts.csv", "request.yaml"]
+
+
+def test_of_three_releases_at_once_into_one_folder_one_stands_whole(tmp_path):
+    path = write(tmp_path)
+    with ThreadPoolExecutor(3) as pool:
+        ends = [pool.submit(run_alone, "release", path, "--out", tmp_path / "out") for _ in range(3)]
+        codes = sorted(end.result().code for end in ends)
+    assert codes == [0, 2, 2]
+    assert run("verify", tmp_path / "out").code == 0
+    assert sorted(os.listdir(tmp_path)) == ["counts.csv", "out", "request.yaml"]
+
+
+def test_what_a_killed_release_left_is_named(tmp_path):
+    path = write(tmp_path)
+    (tmp_path / f".out{whole.MARK}0123").mkdir()
+    done = run("release", path, "--out", tmp_path / "out")
+    assert done.code == 0
+    assert f".out{whole.MARK}0123" in done.err
 
 
 def test_a_source_that_vanishes_is_answered(tmp_path):
