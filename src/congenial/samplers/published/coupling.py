@@ -73,10 +73,16 @@ def followed(jumps: Jumps, source: Source, e: int, apart: int) -> int:
         return e
     if source.uniform() <= jumps.eta(apart + e) / jumps.eta(e):
         return apart + e
-    while True:
-        f = jumps.one(source)
-        if not source.uniform() <= jumps.eta(f - apart) / jumps.eta(f):
-            return f
+    f = None
+    while f is None:
+        f = own_way(jumps, source, apart)
+    return f
+
+
+def own_way(jumps: Jumps, source: Source, apart: int) -> int | None:
+    """A move of the second chain that the first is not there to share; None where it is."""
+    f = jumps.one(source)
+    return None if source.uniform() <= jumps.eta(f - apart) / jumps.eta(f) else f
 
 
 def until_met(chain: StudySweep, source: Stream, pair: Pair, most: int) -> tuple[Pair, int]:
