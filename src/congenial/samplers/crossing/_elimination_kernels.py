@@ -17,7 +17,7 @@ from numba import njit
 from congenial.samplers._words import uniform
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _cut(first, last, a, low, high):
     """The z in first … last with low ≤ a·z ≤ high."""
     if a > 0:
@@ -29,7 +29,7 @@ def _cut(first, last, a, low, high):
     return first, last
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _place(s, lo, shape, const, strides, steps, held, held_at, zlo, n, state, base):
     """Decode state number s; its feasible z, with `base` pointing each factor at the first of them."""
     rest = s
@@ -130,7 +130,7 @@ def flow(
     return mean
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def fork(words, at, a, b):
     """0 with probability a / (a + b), else 1: `Source.categorical` on two positive weights."""
     u, at = uniform(words, at)
@@ -145,7 +145,7 @@ def fork(words, at, a, b):
     return 0, at
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _fold(tree, n, lengths):
     """Sums of halves behind the n weights at the start of `tree`; the number of levels above them."""
     start, length, level = 0, n, 0
@@ -162,7 +162,7 @@ def _fold(tree, n, lengths):
     return start, level
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _descend(words, at, tree, root, level, lengths):
     """An index with probability proportional to its weight."""
     i, start = 0, root
@@ -181,7 +181,7 @@ def _descend(words, at, tree, root, level, lengths):
     return i, at
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _feasible(program, s, registers):
     """The first and the last feasible z of a slot."""
     first = program.zlo[s]
@@ -192,7 +192,7 @@ def _feasible(program, s, registers):
     return first, last
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _weigh(program, s, registers, first, last, tree):
     """Weights of first … last at the start of `tree`."""
     n = last - first + 1
@@ -212,11 +212,11 @@ def _weigh(program, s, registers, first, last, tree):
                 tree[j] *= program.pool[b + j * step]
 
 
-@njit(cache=True, inline="always")
-def _given(program, i, registers):
-    """The product of the tables that a step gives back, and the product of their tails."""
+@njit(cache=True)
+def _given(program, begin, end, registers):
+    """The product of tables that a step gives back, and the product of their tails."""
     bound, tail = 1.0, 1.0
-    for f in range(program.given_at[i], program.given_at[i + 1]):
+    for f in range(begin, end):
         b = 0
         for p in range(program.given[f, 2], program.given[f, 2] + program.given[f, 3]):
             b += registers[program.place[p, 0]] * program.place[p, 1]
@@ -243,20 +243,66 @@ def _suffix(rows, firsts, counts, slots, sums, starts, lengths):
 
 
 @njit(cache=True)
+def _splits(program, s, registers):
+    """Whether the slot of a line tells core from tail in this state."""
+    r = registers[program.where[s, 0]]
+    return program.where[s, 1] <= r <= program.where[s, 2]
+
+
+@njit(cache=True)
+def _budget(words, at, program, i, registers, tree, levels):
+    """Which slot of a line is the first in its tail (none: the number of slots), the bound, the cursor."""
+    start, slots = program.given_at[i], program.slot_at[i + 1] - program.slot_at[i]
+    each = (program.given_at[i + 1] - start) // slots
+    after = 1.0
+    for s in range(slots - 1, -1, -1):
+        core, tail = _given(program, start + s * each, start + (s + 1) * each, registers)
+        if not _splits(program, program.slot_at[i] + s, registers):
+            core, tail = core + tail, 0.0
+        tree[s] = after * tail
+        tree[slots + s] = core
+        after *= core + tail
+    before = 1.0
+    for s in range(slots):
+        tree[s] *= before
+        before *= tree[slots + s]
+    root, level = _fold(tree, slots, levels)
+    total = tree[root]
+    if total > 0.0:
+        way = 0
+        if before > 0.0:
+            way, at = fork(words, at, total, before)
+        if way == 0:
+            aside, at = _descend(words, at, tree, root, level, levels)
+            return aside, tree[aside], at
+    return slots, before, at
+
+
+@njit(cache=True)
 def _line(
     words, at, program, i, registers, values, tree, levels, rows, firsts, counts, sums, starts, lengths
 ):
     """One line step: (whether it goes on, N/D, cursor)."""
     begin = program.slot_at[i]
     slots = program.slot_at[i + 1] - begin
+    aside, bound, at = _budget(words, at, program, i, registers, tree, levels)
     for order in range(slots):
-        first, last = _feasible(program, begin + order, registers)
+        s = begin + order
+        first, last = _feasible(program, s, registers)
+        low, high = program.core_lo[s], program.core_hi[s]
+        if not _splits(program, s, registers):
+            low = high + 1
+        if low <= high and order < aside:
+            first, last = max(first, low), min(last, high)
         if first > last:
             return False, 0.0, at
-        _weigh(program, begin + order, registers, first, last, tree)
+        _weigh(program, s, registers, first, last, tree)
         firsts[order], counts[order] = first, last - first + 1
         for j in range(counts[order]):
             rows[order, j] = tree[j]
+        if low <= high and order == aside:
+            for z in range(max(first, low), min(last, high) + 1):
+                rows[order, z - first] = 0.0
     _suffix(rows, firsts, counts, slots, sums, starts, lengths)
     left = program.total[i]
     ratio = 0.0
@@ -273,8 +319,7 @@ def _line(
         total = tree[root]
         if not total > 0.0:
             return False, ratio, at
-        if order == 0 and program.tests[i]:
-            bound, _ = _given(program, i, registers)
+        if order == 0:
             ratio = total / bound
             if total < bound:
                 way, at = fork(words, at, total, bound - total)
@@ -286,7 +331,7 @@ def _line(
     return True, ratio, at
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _single(words, at, program, i, registers, values, tree, levels):
     """One step with one variable: (whether it goes on, N/D, cursor)."""
     s = program.slot_at[i]
@@ -295,11 +340,11 @@ def _single(words, at, program, i, registers, values, tree, levels):
     if first > last:
         return False, ratio, at
     tests = program.tests[i] != 0
-    low, high = program.core_lo[i], program.core_hi[i]
+    low, high = program.core_lo[s], program.core_hi[s]
     bound = 1.0
     aside = False
     if tests or low <= high:
-        bound, tail = _given(program, i, registers)
+        bound, tail = _given(program, program.given_at[i], program.given_at[i + 1], registers)
         if low <= high:
             core = bound - tail if tests else bound
             bound = core
@@ -345,7 +390,7 @@ def fill_rows(words, out, program, most):
     for i in range(steps):
         if program.line[i]:
             widest = max(widest, program.slot_at[i + 1] - program.slot_at[i])
-    tree = np.zeros(2 * longest + 70)
+    tree = np.zeros(2 * max(longest, widest) + 70)
     levels = np.zeros(70, dtype=np.int64)
     rows = np.zeros((widest, longest))
     sums = np.zeros((widest, widest * longest))

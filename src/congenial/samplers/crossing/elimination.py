@@ -18,38 +18,24 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from congenial.errors import Fault, NoSamplerError
 from congenial.randomness import SeededSource
 from congenial.samplers.base import Certificate, Filled, IntArray, Source, Words
 from congenial.samplers.crossing import _elimination_kernels as kernels
-from congenial.samplers.crossing.elimination_bound import Choice, Workspace, improve
-from congenial.samplers.crossing.elimination_build import built
+from congenial.samplers.crossing.elimination_layers_plan import by_layers, table_of
 from congenial.samplers.crossing.elimination_model import Model, reduce
-from congenial.samplers.crossing.elimination_order import Found, carried, coarse, search
+from congenial.samplers.crossing.elimination_plan import Limits, Planned, by_tables, refused
 from congenial.samplers.crossing.elimination_point import likely_point
 from congenial.samplers.crossing.elimination_program import Program, attempt
 from congenial.samplers.crossing.elimination_rows import independent_columns
-from congenial.samplers.crossing.elimination_scheme import (
-    Ranges,
-    Scheme,
-    ranges,
-    scheme,
-    smallest_first,
-    work,
-)
-from congenial.samplers.crossing.elimination_windows import left_out_log, sides_of_sums, trimmed
+from congenial.samplers.crossing.elimination_windows import left_out_log, trimmed
 from congenial.samplers.crossing.tables import Terminal, Unary
 
 NAME = "weighted elimination"
 _LN2 = math.log(2)
-_EFFORT = 2e8
-"""Multiplications a second, for turning seconds into effort."""
 _PILOT_DRAWS, _PILOT_ATTEMPTS = 400, 1 << 17
-_MOST_VARIABLES = 3000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +51,8 @@ class PreparedElimination:
     """ln of the proven bound that the acceptance is measured against."""
     tests: int
     """Steps that can reject; none means that nothing is ever rejected."""
+    kind: str
+    """`tables`: one variable after another; `layers`: columns of a three-way table at once."""
     seconds: float
     """Of one draw in the pilot."""
     words_hint: int
@@ -126,33 +114,36 @@ class WeightedElimination:
         model = reduce(unaries, terminals)
         point = likely_point(model, max(5.0, seconds))
         if point is None:
-            raise _refused("no point that keeps all facts and limits was found in time")
-        left_out = _left_out(unaries, terminals, model.base + _times(model, point))
+            raise refused("no point that keeps all facts and limits was found in time")
+        z = model.base + _times(model, point)
+        left_out = _left_out(unaries, terminals, z)
         if left_out > (allowance_log2 - 1) * _LN2:
-            raise _refused(
+            less = (allowance_log2 * _LN2 - left_out) / _LN2
+            raise refused(
                 "the windows of the laws leave out more than the plan allows; "
-                f"they should leave out 2^{(allowance_log2 * _LN2 - left_out) / _LN2:.0f} of what they do"
+                f"they should leave out 2^{less:.0f} of what they do"
             )
-        chance = (allowance_log2 - 2) * _LN2 - math.log(4 * model.variables + 1)
-        steps = 12 if model.variables <= 200 else 0
-        model, moved = trimmed(model, point, chance, 0)
-        if steps:
-            model, again = trimmed(model, point, chance, steps)
-            moved += again
-        best = self._best(model, point, chance, seconds, memory_limit)
-        spans, extra = _certified_reach(best.model, best.order, point, allowance_log2, steps)
-        program, log_bound, error, tests = _finished(best, spans, seconds, memory_limit)
-        tail = np.logaddexp(left_out, chance + math.log(max(moved, 1)))
-        tail = np.logaddexp(tail, extra)
-        return _piloted(program, log_bound, error, tests, float(tail) / _LN2, len(unaries))
+        polish = 12 if model.variables <= 200 else 0
+        limits = Limits(allowance_log2, seconds, memory_limit, polish)
+        plain = table_of(unaries, terminals)
+        if plain is not None:
+            model, point = plain, z
+        model, moved = _trimmed(model, point, limits)
+        planned = by_layers(model, point, limits) if plain is not None else None
+        if planned is None:
+            planned = by_tables(model, point, limits)
+        tail = np.logaddexp(np.logaddexp(left_out, moved), planned.log_left_out)
+        return _piloted(planned, float(tail) / _LN2, len(unaries))
 
-    def _best(
-        self, model: Model, point: IntArray, chance: float, seconds: float, memory_limit: float
-    ) -> Found:
-        found = search(model, int(memory_limit / 16 / max(1, model.variables)), seconds * _EFFORT)
-        if not found:
-            raise _refused("no order of elimination was found")
-        return found[0]
+
+def _trimmed(model: Model, point: IntArray, limits: Limits) -> tuple[Model, float]:
+    """The model on windows with proven tails; ln of what they leave out."""
+    chance = (limits.allowance_log2 - 2) * _LN2 - math.log(4 * model.variables + 1)
+    model, moved = trimmed(model, point, chance, 0)
+    if limits.polish:
+        model, again = trimmed(model, point, chance, limits.polish)
+        moved += again
+    return model, chance + math.log(moved) if moved else -math.inf
 
 
 def _times(model: Model, point: IntArray) -> IntArray:
@@ -182,87 +173,9 @@ def _left_out(unaries: Sequence[Unary], terminals: Sequence[Terminal], z: IntArr
     return left_out_log(peaks, missing, independent_columns(rows, likely), least)
 
 
-def _certified_reach(
-    model: Model, order: Sequence[int], point: IntArray, allowance_log2: float, steps: int
-) -> tuple[Ranges, float]:
-    """Ranges of the partial sums, long forms cut where their tails are proven small; ln of what that cost."""
-    spans = ranges(model, order)
-    widest = int((model.hi - model.lo).max(initial=1)) + 1
-    wanted: list[tuple[int, int, int]] = []
-    for k in range(len(model.ends)):
-        touched = np.flatnonzero(model.rows[k, list(order)])
-        for a, b in pairwise(touched):
-            if spans.hi[a + 1, k] - spans.lo[a + 1, k] > 2.5 * widest:
-                wanted.append((k, int(a) + 1, int(b) + 1))
-    if not wanted:
-        return spans, -math.inf
-    chance = (allowance_log2 - 2) * _LN2 - math.log(2 * len(wanted) + 1)
-    directions = []
-    for k, position, _ in wanted:
-        c = np.zeros(model.variables)
-        taken = list(order)[:position]
-        c[taken] = model.rows[k, taken]
-        directions.append(c)
-    steps = steps if len(wanted) <= 200 else 0
-    lo, hi = spans.lo.copy(), spans.hi.copy()
-    for (k, start, stop), c, (low, high) in zip(
-        wanted, directions, sides_of_sums(model, point, directions, chance, steps), strict=True
-    ):
-        at = int(c @ point)
-        lo[start:stop, k] = np.maximum(lo[start:stop, k], min(low, at))
-        hi[start:stop, k] = np.minimum(hi[start:stop, k], max(high, at))
-    return Ranges(lo, hi), chance + math.log(2 * len(wanted))
-
-
-def _finished(
-    best: Found, spans: Ranges, seconds: float, memory_limit: float
-) -> tuple[Program, float, float, int]:
-    """The program on full windows: buckets as large as the memory allows, weights from the coarse model."""
-    model, order = best.model, best.order
-    small, _ = coarse(model)
-    limit = int(memory_limit / 16 / max(1, model.variables))
-    symbols = _affordable(model, order, spans, limit, memory_limit, seconds)
-    few = ranges(small, order)
-    space = Workspace(small, symbols, few)
-    cost = 12 * work(small, symbols, few) + 1e5 * len(symbols.steps)
-    kept: Choice = {
-        s.variable: best.choice[s.variable]
-        for s in symbols.steps
-        if s.variable in best.choice and len(best.choice[s.variable].weights) == len(s.buckets)
-    }
-    evaluations = int(min(300, max(20, seconds * _EFFORT / cost)))
-    _, choice = improve(space, kept, evaluations)
-    full = Workspace(model, symbols, spans)
-    choice = carried(
-        Found(model, order, symbols, choice, best.grid, best.log_bound), small, model
-    )
-    cost = 12 * work(model, symbols, spans) + 1e5 * len(symbols.steps)
-    evaluations = int(min(40, seconds * _EFFORT / cost))
-    if evaluations >= 4:
-        _, choice = improve(full, choice, evaluations)
-    program, log_bound, error = built(full, choice)
-    return program, log_bound, error, symbols.tests
-
-
-def _affordable(
-    model: Model, order: Sequence[int], spans: Ranges, limit: int, memory_limit: float, seconds: float
-) -> Scheme:
-    """Buckets as large as memory and the time for building tables allow."""
-    while True:
-        symbols = scheme(model, order, smallest_first(spans, limit))
-        sizes = [spans.size(p, s) for p, s in zip(symbols.positions, symbols.scopes, strict=True)]
-        quick = work(model, symbols, spans) <= 10 * max(seconds, 0.2) * _EFFORT
-        if 8.0 * sum(sizes) <= memory_limit and quick:
-            return symbols
-        if limit < 2:
-            raise _refused("its tables would need more memory or time than is allowed")
-        limit //= 2
-
-
-def _piloted(
-    program: Program, log_bound: float, error: float, tests: int, tail_log2: float, width: int
-) -> PreparedElimination:
+def _piloted(planned: Planned, tail_log2: float, width: int) -> PreparedElimination:
     """Measure acceptance and time on simulated words."""
+    program = planned.program
     out = np.empty((_PILOT_DRAWS, len(program.parent)), dtype=np.int64)
     source = SeededSource(0)
     kernels.fill_rows(source.take(1), out[:0], program, 0)  # compiled before the clock starts
@@ -284,17 +197,19 @@ def _piloted(
     if worst > 1 + 1e-9:
         raise AssertionError("a bound of weighted elimination does not hold: this is a fault of the package")
     if not draws:
-        raise _refused(f"none of {attempts} attempts of a pilot was accepted")
+        raise refused(f"none of {attempts} attempts of a pilot was accepted")
     acceptance = draws / attempts
     how = f"{NAME}: rejection with a proven bound, {acceptance:.2g} of attempts accepted in a pilot"
-    certificate = Certificate("exact", error, tail_log2, how)
+    certificate = Certificate("exact", planned.relative_error, tail_log2, how)
     hint = max(64, 4 * used // draws)
     return PreparedElimination(
-        program, width, certificate, acceptance, log_bound, tests, elapsed / draws, hint
-    )
-
-
-def _refused(why: str) -> NoSamplerError:
-    return NoSamplerError(
-        Fault("", f"{NAME} cannot draw this block: {why}", "Fix coarser facts, or use fewer bounds.")
+        program,
+        width,
+        certificate,
+        acceptance,
+        planned.log_bound,
+        planned.tests,
+        planned.kind,
+        elapsed / draws,
+        hint,
     )

@@ -25,7 +25,7 @@ def built(space: Workspace, choice: Choice) -> tuple[Program, float, float]:
     """(program, log bound, relative error of a draw)."""
     found = backward(space, choice, keep=True)
     slopes(space, choice, found)
-    pool = _Pool()
+    pool = Pool()
     wanted = sorted({t for step in space.scheme.steps for b in step.buckets for t in (*b.takes, b.gives)})
     places = {t: pool.add(found.tables[t]) for t in wanted}
     moves = [_move(space, choice, found, i, places, pool) for i in range(len(space.scheme.steps))]
@@ -35,7 +35,7 @@ def built(space: Workspace, choice: Choice) -> tuple[Program, float, float]:
     return program, found.log_bound, error
 
 
-class _Pool:
+class Pool:
     """Tables one behind another."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ def _look(space: Workspace, t: int, place: int) -> Look:
 
 
 def _move(
-    space: Workspace, choice: Choice, found: Pass, i: int, places: dict[int, int], pool: _Pool
+    space: Workspace, choice: Choice, found: Pass, i: int, places: dict[int, int], pool: Pool
 ) -> Move:
     step = space.scheme.steps[i]
     column = space.model.rows[:, step.variable]
@@ -79,9 +79,10 @@ def _move(
             taken.append((look, int(sum(column[k] * s for k, s in look.places))))
     lo = int(space.model.lo[step.variable])
     moved = tuple((int(k), int(column[k])) for k in np.flatnonzero(column))
-    slot = Slot(step.variable, lo, _mu(found, i), _held(space, step), tuple(taken), moved)
     tests = len(step.buckets) > 1
     core = _core(found.through[i])
+    within = (lo + core[0], lo + core[1]) if core else None
+    slot = Slot(step.variable, lo, _mu(found, i), _held(space, step), tuple(taken), moved, within)
     if core is None:
         looks = [_look(space, bucket.gives, places[bucket.gives]) for bucket in step.buckets]
         return Move((slot,), tuple((look, look.const) for look in looks), tests)
@@ -97,7 +98,7 @@ def _move(
         given.append((look, aside - first + look.const))
     if not step.buckets:
         given = [(Look(kept[0], ()), tails[0])]
-    return Move((slot,), tuple(given), tests, (lo + core[0], lo + core[1]))
+    return Move((slot,), tuple(given), tests)
 
 
 def _core(mass: FloatArray) -> tuple[int, int] | None:

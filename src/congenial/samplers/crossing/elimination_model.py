@@ -156,10 +156,18 @@ def infeasible() -> ConflictError:
     )
 
 
-def reduce(unaries: Sequence[Unary], terminals: Sequence[Terminal]) -> Model:
-    """The model of a block; a `ConflictError` where it has no point that intervals can exclude."""
+def reduce(unaries: Sequence[Unary], terminals: Sequence[Terminal], plain: bool = False) -> Model:
+    """The model of a block; a `ConflictError` where intervals show that it has no point.
+
+    A `plain` model has its windows cut, and all variables and forms as they were given.
+    """
     _check(unaries, terminals)
     draft = _Draft(unaries, terminals)
+    for _ in range(_ROUNDS if plain else 0):
+        if not _propagate(draft):
+            break
+    if plain:
+        return _finish(draft)
     for _ in range(_ROUNDS):
         if not (_constants(draft) | _short_forms(draft) | _propagate(draft)):
             break

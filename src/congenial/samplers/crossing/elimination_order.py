@@ -30,8 +30,8 @@ from congenial.samplers.crossing.elimination_scheme import (
 )
 
 
-def coarse(model: Model) -> tuple[Model, int]:
-    """The model on every s-th integer, its windows cut where a law is below e^-9 of its peak; and s.
+def coarse(model: Model, depth: float = 9.0) -> tuple[Model, int]:
+    """The model on every s-th integer, its windows cut where a law is below e^-depth of its peak; and s.
 
     Not a bound of anything: a stand-in for comparing orders.
     """
@@ -44,7 +44,7 @@ def coarse(model: Model) -> tuple[Model, int]:
             first = last = round(int(low) / s)
         values = np.clip(np.arange(first, last + 1) * s - int(low), 0, len(law) - 1)
         kept = law[values]
-        near = np.flatnonzero(kept >= kept.max() * np.exp(-9.0))
+        near = np.flatnonzero(kept >= kept.max() * np.exp(-depth))
         lo.append(first + int(near[0]))
         laws.append(kept[near[0] : near[-1] + 1] / kept[near[0] : near[-1] + 1].sum())
     ends = tuple(_coarse_end(end, s) for end in model.ends)

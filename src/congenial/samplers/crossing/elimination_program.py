@@ -28,10 +28,12 @@ class Program(NamedTuple):
     given_at: IntArray
     given: IntArray
     """Of each table given back: constant, constant of its tail, first row of `place`, rows of `place`."""
+    cell: IntArray
     core_lo: IntArray
     core_hi: IntArray
-    """For each step: the core of z; no tail where core_lo > core_hi."""
-    cell: IntArray
+    """For each slot: the core of z; no tail where core_lo > core_hi."""
+    where: IntArray
+    """For each slot of a line: register, low, high; z is split while the register lies in low … high."""
     zlo: IntArray
     mu_at: IntArray
     mu: FloatArray
@@ -78,20 +80,23 @@ class Slot:
     taken: tuple[tuple[Look, int], ...]
     """Tables after the step, and how far z moves in them."""
     moved: tuple[tuple[int, int], ...]
+    core: tuple[int, int] | None = None
+    where: tuple[int, int, int] = (0, -(2**62), 2**62)
+    """In a line: a register, and where it must lie for z to be split."""
 
 
 @dataclass(frozen=True, eq=False)
 class Move:
     """A step: its slots, the tables before it, whether it can reject, whether its slots add up to `total`.
 
-    With a `core` (of one slot), `given` has the place of each table and the constant of its tail: the same
-    table made of the z outside the core alone. Where nothing can be rejected, `given` is the core's sum.
+    Where a slot has a `core`, `given` has the place of each table and the constant of its tail: the table
+    made of the z outside the core. In a line every slot has equally many tables, and `given` is its core's;
+    so it is in a single step that cannot reject. In one that can, `given` is made of all z.
     """
 
     slots: tuple[Slot, ...]
     given: tuple[tuple[Look, int], ...]
     tests: bool
-    core: tuple[int, int] | None = None
     line: bool = False
     total: int = 0
 
@@ -116,9 +121,10 @@ def assemble(
         _ints([int(move.tests) for move in moves]),
         _ends([len(move.given) for move in moves]),
         _rows(given, 4),
-        _ints([move.core[0] if move.core else 1 for move in moves]),
-        _ints([move.core[1] if move.core else 0 for move in moves]),
         _ints([slot.cell for slot in slots]),
+        _ints([slot.core[0] if slot.core else 1 for slot in slots]),
+        _ints([slot.core[1] if slot.core else 0 for slot in slots]),
+        _rows([slot.where for slot in slots], 3),
         _ints([slot.lo for slot in slots]),
         _ends([len(slot.mu) for slot in slots]),
         np.concatenate([slot.mu for slot in slots]) if slots else np.zeros(0),
@@ -170,10 +176,11 @@ def attempt(program: Program, source: Source) -> IntArray | None:
 
 def _single(program: Program, i: int, registers: IntArray, source: Source) -> list[int] | None:
     """A value for a step with one variable: first core or tail, then go on or not, then the value."""
-    first, weights = _weights(program, int(program.slot_at[i]), registers)
-    bound, tail = _given(program, i, registers)
+    s = int(program.slot_at[i])
+    first, weights = _weights(program, s, registers)
+    bound, tail = _given(program, int(program.given_at[i]), int(program.given_at[i + 1]), registers)
     tests = bool(program.tests[i])
-    low, high = int(program.core_lo[i]), int(program.core_hi[i])
+    low, high = int(program.core_lo[s]), int(program.core_hi[s])
     if low <= high and len(weights):
         core = bound - tail if tests else bound
         if tail > 0.0 and (not core > 0.0 or source.categorical(np.array([tail, core])) == 0):
@@ -194,9 +201,22 @@ def _single(program: Program, i: int, registers: IntArray, source: Source) -> li
 
 def _line(program: Program, i: int, registers: IntArray, source: Source) -> list[int] | None:
     """Values for the slots of a line, one after another."""
-    weights = [_weights(program, s, registers) for s in range(program.slot_at[i], program.slot_at[i + 1])]
-    if any(not len(w) for _, w in weights):
-        return None
+    slots = range(program.slot_at[i], program.slot_at[i + 1])
+    bound, aside = _budget(program, i, registers, source)
+    weights = []
+    for order, s in enumerate(slots):
+        first, here = _weights(program, s, registers)
+        low, high = int(program.core_lo[s]), int(program.core_hi[s])
+        if not _splits(program, s, registers):
+            low = high + 1
+        if low <= high and order < aside:
+            begin, end = cut(first, first + len(here) - 1, 1, low, high)
+            first, here = begin, here[begin - first : max(end - first + 1, begin - first)]
+        elif low <= high and order == aside:
+            here[max(low - first, 0) : max(high - first + 1, 0)] = 0.0
+        if not len(here):
+            return None
+        weights.append((first, here))
     left, rest = int(program.total[i]), _suffixes(weights)
     drawn: list[int] = []
     for (first, here), (start, after) in zip(weights, rest, strict=True):
@@ -207,7 +227,7 @@ def _line(program: Program, i: int, registers: IntArray, source: Source) -> list
         total = float(levels[-1][0])
         if not total > 0.0:
             return None
-        if not drawn and program.tests[i] and not _goes_on(total, _given(program, i, registers)[0], source):
+        if not drawn and not _goes_on(total, bound, source):
             return None
         drawn.append(begin + descend(levels, source))
         left -= drawn[-1]
@@ -240,10 +260,41 @@ def _entry(program: Program, at: int, count: int, registers: IntArray) -> int:
     return int(registers[rows[:, 0]] @ rows[:, 1])
 
 
-def _given(program: Program, i: int, registers: IntArray) -> tuple[float, float]:
-    """The product of the tables that a step gives back, and the product of their tails."""
+def _budget(program: Program, i: int, registers: IntArray, source: Source) -> tuple[float, int]:
+    """Which slot of a line is the first in its tail (none: the number of slots), and the bound for that."""
+    start, slots = int(program.given_at[i]), int(program.slot_at[i + 1] - program.slot_at[i])
+    each = (int(program.given_at[i + 1]) - start) // slots
+    pairs = [_given(program, start + s * each, start + (s + 1) * each, registers) for s in range(slots)]
+    for s in range(slots):
+        if not _splits(program, int(program.slot_at[i]) + s, registers):
+            pairs[s] = (pairs[s][0] + pairs[s][1], 0.0)
+    parts = np.zeros(slots)
+    after = 1.0
+    for s in range(slots - 1, -1, -1):
+        parts[s] = after * pairs[s][1]
+        after *= pairs[s][0] + pairs[s][1]
+    before = 1.0
+    for s in range(slots):
+        parts[s] *= before
+        before *= pairs[s][0]
+    levels = folded(parts)
+    tail = float(levels[-1][0])
+    if tail > 0.0 and (not before > 0.0 or source.categorical(np.array([tail, before])) == 0):
+        aside = descend(levels, source)
+        return float(parts[aside]), aside
+    return before, slots
+
+
+def _splits(program: Program, s: int, registers: IntArray) -> bool:
+    """Whether the slot of a line tells core from tail in this state."""
+    register, low, high = program.where[s]
+    return bool(low <= registers[register] <= high)
+
+
+def _given(program: Program, start: int, stop: int, registers: IntArray) -> tuple[float, float]:
+    """The product of tables that a step gives back, and the product of their tails."""
     bound = tail = 1.0
-    for const, aside, at, count in program.given[program.given_at[i] : program.given_at[i + 1]]:
+    for const, aside, at, count in program.given[start:stop]:
         entry = _entry(program, at, count, registers)
         bound *= float(program.pool[const + entry])
         tail *= float(program.pool[aside + entry])

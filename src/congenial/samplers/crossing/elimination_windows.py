@@ -44,6 +44,7 @@ class Tails:
 
     def __init__(self, model: Model, point: IntArray) -> None:
         self.model, self.point = model, point
+        self.even = _is_even(model)
         lengths = [len(law) for law in model.laws]
         self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         self.z = np.concatenate([lo + np.arange(n) for lo, n in zip(model.lo, lengths, strict=True)])
@@ -96,6 +97,12 @@ class Tails:
                 best, theta = w, rate
         return min(best, self._polished(c, log_chance, theta, eta, steps)) if steps else best
 
+    def sides(self, c: FloatArray, log_chance: float, steps: int) -> tuple[int, int]:
+        """The least and the largest value of c·y that are kept, at a chance of e^log_chance a side."""
+        top = self.edge(c, log_chance, steps)
+        bottom = top if self.even else self.edge(-c, log_chance, steps)
+        return -_kept(bottom), _kept(top)
+
     def _polished(self, c: FloatArray, log_chance: float, theta: float, eta: FloatArray, steps: int) -> float:
         """The same by L-BFGS over ln θ and η/θ."""
         from scipy.optimize import minimize
@@ -134,19 +141,12 @@ def trimmed(model: Model, point: IntArray, log_chance: float, steps: int) -> tup
     for e in range(model.variables):
         c = np.zeros(model.variables)
         c[e] = 1.0
-        top, bottom = _sides(tails, c, log_chance, steps, _is_even(model))
+        bottom, top = tails.sides(c, log_chance, steps)
         if top < hi[e]:
             hi[e], moved = max(top, int(point[e])), moved + 1
         if bottom > lo[e]:
             lo[e], moved = min(bottom, int(point[e])), moved + 1
     return with_windows(model, lo, hi), moved
-
-
-def _sides(tails: Tails, c: FloatArray, log_chance: float, steps: int, even: bool) -> tuple[int, int]:
-    """The largest and the smallest value of c·y that are kept."""
-    top = tails.edge(c, log_chance, steps)
-    bottom = top if even else tails.edge(-c, log_chance, steps)
-    return _kept(top), -_kept(bottom)
 
 
 def _kept(edge: float) -> int:
@@ -178,12 +178,7 @@ def sides_of_sums(
 ) -> list[tuple[int, int]]:
     """For each direction c the least and the largest c·y that are kept, at e^log_chance a side."""
     tails = Tails(model, point)
-    even = _is_even(model)
-    found = []
-    for c in sums:
-        top, bottom = _sides(tails, c, log_chance, steps, even)
-        found.append((bottom, top))
-    return found
+    return [tails.sides(c, log_chance, steps) for c in sums]
 
 
 def left_out_log(
