@@ -140,7 +140,8 @@ def _sums(family: Family, boxes: Box) -> tuple[NDArray[np.float64], NDArray[np.f
     if family.groups is None:
         assert family.row is not None
         cells, weights = family.row
-        low, high = (np.broadcast_to(side, (int(cells.max()) + 1,))[cells] for side in boxes)
+        room = (int(cells.max()) + 1,)
+        low, high = (np.broadcast_to(side, np.shape(side) or room)[cells] for side in boxes)
         least = np.where(weights > 0, weights * low, weights * high).sum()
         most = np.where(weights > 0, weights * high, weights * low).sum()
         return np.array([least]), np.array([most])
