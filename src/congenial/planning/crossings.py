@@ -231,10 +231,11 @@ class _Picked:
 
 def _none_fits(crossing: Crossing, answers: Sequence[Quote | Refusal]) -> Fault:
     why = "; ".join(f"{a.sampler}: {a.why}" for a in answers if isinstance(a, Refusal))
-    facts = ", ".join(f"'{name}'" for name in crossing.names)
+    names = [*crossing.names, *(row.name for row in crossing.others)]
+    joining = ", ".join(f"'{name}'" for name in dict.fromkeys(names))
     return Fault(
-        "invariants",
-        f"no exact sampler here serves the {len(crossing.atoms)} sums that {facts} join",
+        "invariants" if crossing.names else "measurements",
+        f"no exact sampler here serves the {len(crossing.atoms)} sums that {joining} join",
         f"{why}.\nDrop a fact, or group categories so that fewer sums are free.",
         "docs/explanation/samplers.md",
     )
