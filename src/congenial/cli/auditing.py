@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from congenial.cli.compiling import ensure_a_place_for_kernels
 from congenial.cli.console import Steps, document, show, tell
 from congenial.cli.planning import loaded
 
@@ -27,6 +28,7 @@ def audit(path: str, *, without_data: bool, json: bool) -> None:
 def _audited(path: str, steps: Steps, *, without_data: bool) -> Audit:
     table, request = loaded(path, steps, without_data=without_data)
     steps.step("auditing")
+    ensure_a_place_for_kernels()
     from congenial.planning import audit as auditing
     from congenial.privacy.promise import kept
     from congenial.problems.compile import compile_structure

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from congenial.planning.intervals import NONE, Intervals, Known, intervals
+from congenial.planning.searching import NotSearched, PriceFound, search_price
 from congenial.privacy.guarantee import Findings, Guarantee, find, stated
 from congenial.privacy.reading import Bounded, Family
 from congenial.problems.structure import FREE, Structure
@@ -138,6 +139,11 @@ class Audit:
                 found += [(fact.forms.name, fact.forms.label(int(at))) for at in np.flatnonzero(sizes == 1)]
         return tuple(found)
 
+    @cached_property
+    def search(self) -> PriceFound | NotSearched:
+        """The dearest pair of tables that a short search met: what bounds cost at least."""
+        return search_price(self.structure, self.findings, self.counts)
+
     def explain(self) -> str:
         """The audit as a person reads it."""
         return "\n".join(_lines(self))
@@ -152,12 +158,20 @@ class Audit:
             "determined": [self.structure.domain.cell(int(cell)) for cell in self.determined],
             "single_cells": [{"fact": fact, "label": label} for fact, label in self.single_cells],
             "price": self.guarantee.price,
+            "search": self._search_json(),
             "guarantee": self.guarantee.to_json(),
         }
         if self.counts is not None:
             said["small_counts"] = [vars(small) for small in self.small_counts]
             said["intervals"] = self._intervals_json()
         return said
+
+    def _search_json(self) -> dict[str, Any]:
+        met = self.search
+        if isinstance(met, NotSearched):
+            return {"loss_at_least": None, "price_at_least": None, "move": None, "why": met.why}
+        move = [{"cell": self.structure.domain.cell(cell), "change": by} for cell, by in met.move]
+        return {"loss_at_least": met.loss, "price_at_least": met.price, "move": move, "why": None}
 
     def _intervals_json(self) -> dict[str, Any] | None:
         if self.intervals is None:
@@ -211,9 +225,22 @@ def _lines(audit: Audit) -> Iterator[str]:
         yield from _rest(len(audit.determined))
     if said.proven and said.price:
         yield f"  Bounds add at most {100 * said.price:.1f} % to the loss."
+    yield from _searched(audit)
     yield f"  {said.sentence}"
     if audit.counts is not None:
         yield from _confidential(audit)
+
+
+def _searched(audit: Audit) -> Iterator[str]:
+    """What a search met, beside what is proven: a lower bound, and called one."""
+    met, proven = audit.search, audit.guarantee.loss
+    if isinstance(met, PriceFound) and proven is not None:
+        yield (
+            f"  A search found a pair of tables that loses at least {met.loss:.4g} "
+            f"(without bounds {met.kappa:.4g}); at most {proven:.4g} is proven for every pair."
+        )
+    elif isinstance(met, NotSearched) and audit.findings.bounds:
+        yield f"  No pair of tables was searched for what bounds cost at least: {met.why}."
 
 
 def _confidential(audit: Audit) -> Iterator[str]:

@@ -7,7 +7,7 @@ the node's own law, limits or fact demand); this is carried up to the root.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +30,9 @@ _MOST_BROKEN = 0.25
 
 _DEEPEST = -900.0
 """log2 of the least share that windows may leave out: what is left are still floats."""
+
+_FAR_REACH = 4096
+"""Values that a law reaches from where on the limits of leaves are worked out from those of others."""
 
 _ROUND = 2.0**-53
 
@@ -82,15 +85,18 @@ class Grown:
         return self.forest.roots
 
 
-def grow_forest(forest: Forest, log2_allowance: float, memory: float) -> Grown:
+def grow_forest(forest: Forest, log2_allowance: float, memory: float, *, whole: bool = False) -> Grown:
     """Make the tables of a forest so that what they leave out is within the allowance, or refuse.
 
     `log2_allowance` bounds the total variation of all fixed and open roots together; values of joined
-    roots are trimmed as finely, and say what they miss.
+    roots are trimmed as finely, and say what they miss. `whole`: no limit is set aside, and no
+    tilt makes a node's factor other than one at zero, so that `log_mass` is that of whole sums.
     """
     theta, total = tilts(forest)
+    if whole and any(law.power == 2 for v in np.flatnonzero(theta) for law in forest.laws[forest.law[v]]):
+        theta, total = np.zeros_like(theta), np.zeros_like(total)
     cut = log2_allowance - np.log2(4 * max(1, len(forest.parent))) - _GUARD
-    aside = float(_ASIDE)
+    aside = -np.inf if whole else float(_ASIDE)
     for _ in range(12):
         try:
             grown = _grow(forest, theta, total, cut, aside, memory)
@@ -291,6 +297,25 @@ def _unlimited(laws: tuple[object, ...], tilt: float, cut: float) -> Window | No
     if not laws or (not smooth and abs(tilt) >= 0.99 * rate):
         return None
     return window(laws, -int(FREE), int(FREE), tilt, cut)  # type: ignore[arg-type]
+
+
+def _tightened(forest: Forest, log2_allowance: float) -> Forest:
+    """Where laws reach very far, the limits of leaves that follow from those of all others.
+
+    They take nothing away that the others leave; elsewhere they would only make like leaves unlike.
+    """
+    rates = [laws for laws in forest.laws if laws]
+    if max((min(law.reach(log2_allowance) for law in laws) for laws in rates), default=0) < _FAR_REACH:
+        return forest
+    fixed = forest.parent == FIXED
+    lower, upper = np.where(fixed, 0, forest.lower), np.where(fixed, 0, forest.upper)
+    lower, upper = classes.ranges(forest.parent, lower, upper, int(FREE))
+    leaves = np.arange(len(forest.parent)) < len(forest.cells)
+    return replace(
+        forest,
+        lower=np.where(leaves, lower, forest.lower),
+        upper=np.where(leaves, upper, forest.upper),
+    )
 
 
 def _soft(forest: Forest, cut: float) -> tuple[IntArray, IntArray]:
