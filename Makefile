@@ -62,10 +62,10 @@ rooms: $(READY)  ## who may import whom
 examples: $(READY)  ## the examples of README and docs run
 	$(RUN) scripts/check_docs.py
 
-bench: $(BENCH_READY)  ## the price of invariants
+bench: $(BENCH_READY)  ## the price of invariants, and what a promise leaves
 	$(RUN) bench/price.py
 	$(RUN) bench/crossing.py
-	$(RUN) bench/crossing.py
+	$(RUN) bench/promise.py
 
 verify: $(READY)  ## every test, the long batteries too
 	$(RUN) -m pytest -m "" -n $(WORKERS)
