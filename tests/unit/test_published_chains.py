@@ -145,6 +145,8 @@ def test_the_system_source_is_refused_by_every_chain():
     for chain in (sweep(), independence(), hierarchy()):
         with pytest.raises(ArgumentError, match="system's source"):
             chain.walk(SystemSource(), chain.init(), 1)
+        with pytest.raises(ArgumentError, match="system's source"):
+            chain.step(SystemSource(), chain.init())
     with pytest.raises(ArgumentError, match="system's source"):
         meeting_time(sweep(), SystemSource(), 1, 10)
 

@@ -33,7 +33,7 @@ from congenial.samplers.published.meetings import Meetings, meeting_time, meetin
 from congenial.samplers.published.real_laws import StudyGaussian, StudyLaplace
 from congenial.samplers.published.sweeps import StudySweep, SweepInfo, SweepState
 from congenial.samplers.published.targets import Target
-from congenial.samplers.published.timing import ChainTime, chain_time_to
+from congenial.samplers.published.timing import ChainTime, chain_time_to, margins_chain
 
 __all__ = [
     "ChainTime",
@@ -59,6 +59,7 @@ __all__ = [
     "chain_time_to",
     "coupled_step",
     "effective_sample_size",
+    "margins_chain",
     "meeting_time",
     "meetings",
     "potential_scale_reduction",

@@ -22,7 +22,7 @@ from congenial.samplers.base import IntArray, Source, Words
 from congenial.samplers.published import _coupling_kernels as kernels
 from congenial.samplers.published.jumps import Jumps
 from congenial.samplers.published.sweeps import StudySweep, SweepState
-from congenial.samplers.published.walking import Advance, walked
+from congenial.samplers.published.walking import Advance, refuse_system, walked
 
 
 class Pair(NamedTuple):
@@ -50,6 +50,7 @@ def coupled_step(chain: StudySweep, source: Source, pair: Pair) -> tuple[Pair, P
     **Law.** Each of the two, looked at alone, moves by `chain.step`.
     **Cost.** Two steps, and two words in each direction where the chains differ.
     """
+    refuse_system(source)
     (v, _, size), (w, _, other_size) = pair
     jumps = chain.jumps.draw(source)
     follows = np.array(

@@ -29,7 +29,7 @@ from congenial.samplers.base import Certificate, FloatArray, IntArray, Source, W
 from congenial.samplers.published import _hierarchy_kernels as kernels
 from congenial.samplers.published.deviates import Deviates, StudyLaw, odds
 from congenial.samplers.published.limits import Limits
-from congenial.samplers.published.walking import Advance, walked
+from congenial.samplers.published.walking import Advance, refuse_system, walked
 
 
 class HierarchyState(NamedTuple):
@@ -134,6 +134,7 @@ class StudyHierarchy:
 
     def step(self, source: Source, state: HierarchyState) -> tuple[HierarchyState, HierarchyInfo]:
         """Propose to move every leaf, accept or refuse all of it."""
+        refuse_system(source)
         z = self.propose(source, state.noise)
         if z is None:
             return state, HierarchyInfo(False, False, 0.0)

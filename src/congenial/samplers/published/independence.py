@@ -30,7 +30,7 @@ from congenial.samplers.published.deviates import Deviates, StudyLaw, odds
 from congenial.samplers.published.index_set import Forced, proposal_index_set
 from congenial.samplers.published.lattices import whole_matrix
 from congenial.samplers.published.limits import Limits
-from congenial.samplers.published.walking import Advance, walked
+from congenial.samplers.published.walking import Advance, refuse_system, walked
 
 
 class IndependenceState(NamedTuple):
@@ -124,6 +124,7 @@ class StudyIndependence:
 
     def step(self, source: Source, state: IndependenceState) -> tuple[IndependenceState, IndependenceInfo]:
         """Propose a table, accept or refuse it."""
+        refuse_system(source)
         z = self.propose(source)
         if z is None:
             return state, IndependenceInfo(False, False, 0.0)

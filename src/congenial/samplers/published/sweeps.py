@@ -27,7 +27,7 @@ from congenial.samplers.published import _sweep_kernels as kernels
 from congenial.samplers.published.jumps import Jumps
 from congenial.samplers.published.lattices import Lattice
 from congenial.samplers.published.targets import Target
-from congenial.samplers.published.walking import Advance, walked
+from congenial.samplers.published.walking import Advance, refuse_system, walked
 
 
 class SweepState(NamedTuple):
@@ -87,10 +87,12 @@ class StudySweep:
 
     def scatter(self, source: Source) -> SweepState:
         """A first state: one sweep of jumps from zero, as the paper begins."""
+        refuse_system(source)
         return self.init(self.jumps.draw(source))
 
     def step(self, source: Source, state: SweepState) -> tuple[SweepState, SweepInfo]:
         """Propose a sweep, accept or refuse it whole."""
+        refuse_system(source)
         proposed = self.init(state.coordinates + self.jumps.draw(source))
         odds = self.target.odds(state.size, proposed.size)
         is_accepted = source.uniform() <= odds

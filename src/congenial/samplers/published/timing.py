@@ -23,10 +23,12 @@ from congenial.samplers.published.sweeps import StudySweep
 from congenial.samplers.published.targets import Target
 
 SCALES = (0.5, 0.6, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0)
-"""Jumps tried, as the s of a = e^-s. Long jumps need fewer steps, rare ones cheaper steps: at ε = .25 on the 4×4
-table the time is much the same from .6 to 3."""
+"""Jumps tried, as the s of a = e^-s. Long jumps need fewer steps, rare ones cheaper steps: on the 4×4 table
+at ε = .25 the time is much the same from .6 to 3."""
 
 _PILOT = 64
+_LAG = 1000
+_COARSE = 0.1
 _WARM = 1000
 _BATCHES = 31
 _BATCH = 5000
@@ -71,10 +73,10 @@ def chain_time_to(
 ) -> ChainTime:
     """Steps and time that the margins of a rows×columns table ask for at ε, with the best jump of a grid.
 
-    A pilot of few pairs chooses the jump (by time, not steps) and a lag as long as its longest meeting, which
-    makes the bound as tight as it can be: the chance that a pair has not met. Then `pairs` pairs give the
-    number of steps. If no jump lets a whole pilot meet within `most` steps, the answer is a lower bound:
-    `most` steps at the price of the cheapest step of the grid.
+    A pilot of few pairs chooses the jump (by time to a coarser bound) and a lag as long as its longest
+    meeting, which makes the bound as tight as it can be: the chance that a pair has not met. Then `pairs`
+    pairs give the number of steps. If no jump lets a whole pilot meet within `most` steps, the answer is a
+    lower bound: `most` steps at the price of the cheapest step of the grid.
     **Cost.** Seconds for a 4×4 table; for larger ones choose `pilot` and `most` small.
     """
     if not 0 < total_variation < 1:
@@ -83,23 +85,41 @@ def chain_time_to(
     chains = {scale: margins_chain(rows, columns, epsilon, scale) for scale in scales}
     clocks = dict(zip(scales, seconds_per_step(list(chains.values()), source), strict=True))
     tried: dict[float, Meetings] = {}
-    budget = most * max(clock for clock, _ in clocks.values())
+    budget = math.inf
     for scale, chain in chains.items():
-        allowed = max(2, min(most, int(budget / clocks[scale][0])))
-        tried[scale] = meetings(chain, source, 1, pilot, allowed)
+        tried[scale] = piloted(chain, source, pilot, int(min(most, budget / clocks[scale][0])))
         if not tried[scale].unmet:
-            budget = min(budget, 2 * float(tried[scale].times.max()) * clocks[scale][0])
+            budget = min(budget, 4 * _late(tried[scale]) * clocks[scale][0])
     met = [scale for scale, found in tried.items() if not found.unmet]
     if not met:
         scale = min(clocks, key=lambda s: clocks[s][0])
         unmet = min(found.unmet for found in tried.values())
-        return ChainTime(most, *clocks[scale], scale, 1, pilot, unmet, math.nan, True)
-    scale = min(met, key=lambda s: float(tried[s].times.mean()) * clocks[s][0])
-    lag = int(tried[scale].times.max())
+        return ChainTime(most, *clocks[scale], scale, _LAG, pilot, unmet, math.nan, True)
+    scale = min(met, key=lambda s: tried[s].steps_for(_COARSE) * clocks[s][0])
+    lag = tried[scale].lag
     found = meetings(chains[scale], source, lag, pairs, most + lag)
     steps = found.steps_for(total_variation)
     error, late = found.standard_error(steps), found.unmet > total_variation * pairs
     return ChainTime(steps, *clocks[scale], scale, lag, pairs, found.unmet, error, late)
+
+
+def piloted(chain: StudySweep, source: Source, pairs: int, most: int) -> Meetings:
+    """Meetings with a lag that no pair was later than, or some that had not met after `most` steps more.
+
+    The lag is doubled until it serves: with a short one, chains whose jumps are rare begin together and
+    seem to meet at once.
+    """
+    lag = _LAG
+    while True:
+        found = meetings(chain, source, lag, pairs, lag + most)
+        if found.unmet or _late(found) <= lag:
+            return found
+        lag = 2 * _late(found)
+
+
+def _late(found: Meetings) -> int:
+    """How long the latest pair took to meet."""
+    return int(found.times.max()) - found.lag
 
 
 def margins_chain(rows: int, columns: int, epsilon: float, scale: float) -> StudySweep:

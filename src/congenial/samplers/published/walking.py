@@ -45,7 +45,7 @@ def walked(source: Source, steps: int, advance: Callable[[Words, int], Advance])
     return done
 
 
-def refuse_system(source: Source) -> None:
+def refuse_system(source: object) -> None:
     """Published chains take seeded sources alone: none of their draws may end in a release."""
     if isinstance(source, SystemSource):
         what = "a published chain was given the system's source, which is for releases"
