@@ -118,24 +118,34 @@ def classify(starts, children, leaf_class, leaf_classes, trait):
 
 @njit(cache=True)
 def _sort(children, a, b, label):
-    """Sort children[a:b] by class, stably."""
-    if b - a > 48:
-        part = children[a:b].copy()
-        keys = np.empty(b - a, dtype=np.int64)
-        for i in range(b - a):
-            keys[i] = label[part[i]]
-        order = np.argsort(keys, kind="mergesort")
-        for i in range(b - a):
-            children[a + i] = part[order[i]]
+    """Sort children[a:b] by class, stably: runs of 32 by insertion, then merged."""
+    run = 32
+    for first in range(a, b, run):
+        for i in range(first + 1, min(first + run, b)):
+            node = children[i]
+            key = label[node]
+            j = i - 1
+            while j >= first and label[children[j]] > key:
+                children[j + 1] = children[j]
+                j -= 1
+            children[j + 1] = node
+    if b - a <= run:
         return
-    for i in range(a + 1, b):
-        node = children[i]
-        key = label[node]
-        j = i - 1
-        while j >= a and label[children[j]] > key:
-            children[j + 1] = children[j]
-            j -= 1
-        children[j + 1] = node
+    spare = np.empty(b - a, dtype=np.int64)
+    while run < b - a:
+        for first in range(a, b, 2 * run):
+            i, middle = first, min(first + run, b)
+            j, last = middle, min(first + 2 * run, b)
+            for at in range(first - a, last - a):
+                if j >= last or (i < middle and label[children[i]] <= label[children[j]]):
+                    spare[at] = children[i]
+                    i += 1
+                else:
+                    spare[at] = children[j]
+                    j += 1
+        for i in range(b - a):
+            children[a + i] = spare[i]
+        run *= 2
 
 
 @njit(cache=True)

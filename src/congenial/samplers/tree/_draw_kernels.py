@@ -45,7 +45,9 @@ def program(starts, children, label, message, left, right, members, leaves):
                 slots += 1
             if depth + 2 > stack.shape[0]:
                 bigger = np.empty((2 * stack.shape[0], 3), dtype=np.int64)
-                bigger[: stack.shape[0]] = stack
+                for i in range(stack.shape[0]):
+                    for j in range(3):
+                        bigger[i, j] = stack[i, j]
                 stack = bigger
             if members[b] > 1:
                 stack[depth, 0], stack[depth, 1] = b, two[count]
@@ -290,8 +292,10 @@ def fill(
                 body = begin + HEAD + ahead + behind
                 if base >= 0 and body + n <= rows.size:
                     rows[begin], rows[begin + 1], rows[begin + 2] = first, n, top
-                    rows[begin + HEAD : body] = outer[: ahead + behind]
-                    rows[body : body + n] = scratch[offset : offset + n]
+                    for j in range(ahead + behind):
+                        rows[begin + HEAD + j] = outer[j]
+                    for j in range(n):
+                        rows[body + j] = scratch[offset + j]
                     row_at[place] = begin
                     room[0] = body + n
             value[one[k]] = x

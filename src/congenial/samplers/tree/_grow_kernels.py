@@ -9,7 +9,8 @@ from numba import njit
 @njit(cache=True)
 def convolve(a, b, start, out):
     """out[k] = Σ a[i] b[start + k - i]: direct, positive terms, four rows at a time."""
-    out[:] = 0.0
+    for k in range(out.size):
+        out[k] = 0.0
     if a.size > b.size:
         a, b = b, a
     n, m, size = a.size, b.size, out.size
@@ -86,15 +87,14 @@ def _trimmed(values, cut):
 def _ensure(pool, size):
     if size <= pool.size:
         return pool
-    new = np.empty(max(size, 2 * pool.size))
-    new[: pool.size] = pool
-    return new
+    return _resized(pool, max(size, 2 * pool.size))
 
 
 @njit(cache=True)
 def _resized(old, size):
     new = np.empty(size, dtype=old.dtype)
-    new[: old.size] = old
+    for i in range(old.size):
+        new[i] = old[i]
     return new
 
 
@@ -192,8 +192,7 @@ def grow(
     link, power, power_table = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64, np.int64)
     powers = 0
     used = leaf_weights.size
-    pool = np.empty(max(2 * used, 1 << 12))
-    pool[:used] = leaf_weights
+    pool = _resized(leaf_weights, max(2 * used, 1 << 12))
     status = 0
     wanted = np.empty(128, dtype=np.int64)
     for c in range(leaf_classes):

@@ -92,6 +92,7 @@ def grow_forest(forest: Forest, log2_allowance: float, memory: float, *, whole: 
     roots are trimmed as finely, and say what they miss. `whole`: no limit is set aside, and no
     tilt makes a node's factor other than one at zero, so that `log_mass` is that of whole sums.
     """
+    forest = _tightened(forest, log2_allowance)
     theta, total = tilts(forest)
     if whole and any(law.power == 2 for v in np.flatnonzero(theta) for law in forest.laws[forest.law[v]]):
         theta, total = np.zeros_like(theta), np.zeros_like(total)
