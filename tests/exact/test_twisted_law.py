@@ -49,7 +49,7 @@ def test_like_rows_share_their_tables_and_have_the_law():
     law = boxed(DiscreteLaplace(0.5), -3, 3)
     array = [[law] * 3] * 3
     twin = prepared(array, kind=Conditioned)
-    assert len(twin.built.tables.first) == 1
+    assert len(twin.built.tables.windows) == 1
     assert apart(attempted(twin)[0], brute(array)) < 1e-12
 
 
@@ -117,9 +117,9 @@ def _reachable(tables, z):
     for t, row in zip(tables.row_class, cells, strict=True):
         for j, value in enumerate(row):
             remainder = row[j:].sum()
-            if not tables.lowest[t, j] <= remainder <= tables.highest[t, j]:
+            if not tables.windows[t, j, kernels.LOWEST] <= remainder <= tables.windows[t, j, kernels.HIGHEST]:
                 return False
-            if not tables.law_lo[t, j] <= value <= tables.law_hi[t, j]:
+            if not tables.windows[t, j, kernels.LAW_LO] <= value <= tables.windows[t, j, kernels.LAW_HI]:
                 return False
     return True
 
@@ -133,9 +133,9 @@ def test_the_rounding_that_the_certificate_states_is_at_least_what_is_found():
 def test_a_wrong_table_is_seen():
     array = array_of("3x3", "laplace", "free")
     twin = prepared(array, kind=Conditioned)
-    value = twin.built.tables.value.copy()
-    at_one = int(twin.built.tables.first[1, 1] - twin.built.tables.lowest[1, 1]) + 1
-    value[at_one] *= 1.01
-    broken = replace(twin.built, tables=twin.built.tables._replace(value=value))
+    first, lowest = twin.built.tables.windows[1, 1, :2]
+    facts = twin.built.tables.facts.copy()
+    facts[first - lowest + 1, kernels.VALUE] *= 1.01
+    broken = replace(twin.built, tables=twin.built.tables._replace(facts=facts))
     law, _ = attempted(replace(twin, built=broken))
     assert apart(law, brute(array)) > 1e-4

@@ -143,8 +143,8 @@ def largest_factor(tables, draws, room):
                 bound = 1.0
                 for i in range(tables.rows):
                     t = tables.row_class[i]
-                    state = tables.first[t, j] + remainders[i] - tables.lowest[t, j]
-                    bound *= tables.facts[state, kernels.BOUND]
+                    first, lowest = tables.windows[t, j, 0], tables.windows[t, j, 1]
+                    bound *= tables.facts[first + remainders[i] - lowest, kernels.BOUND]
                 chance = kernels.chance_of_sum(tables, j, remainders, 0, 0, room)
                 largest = max(largest, chance / bound)
                 looked_at += 1

@@ -26,7 +26,8 @@ def factors(twin):
     tables = twin.built.tables
     found = []
     for j in range(tables.columns - 1):
-        windows = [range(tables.lowest[t, j], tables.highest[t, j] + 1) for t in tables.row_class]
+        ends = tables.windows[tables.row_class, j][:, [kernels.LOWEST, kernels.HIGHEST]]
+        windows = [range(lowest, highest + 1) for lowest, highest in ends]
         for chosen in itertools.product(*windows):
             remainders = np.array(chosen)
             if sum(chosen):

@@ -22,8 +22,11 @@ GUIDES = 32
 """Entries of each of a state's two guide tables."""
 
 # columns of `Tables.facts`: what a remainder's draw and tests need
-LEFT, RIGHT, PEAK, BOUND, REST, UP, DOWN, GROUP_BOUND, GROUP_REST = range(9)
-FACTS = 9
+LEFT, RIGHT, PEAK, BOUND, REST, UP, DOWN, GROUP_BOUND, GROUP_REST, VALUE = range(10)
+FACTS = 10
+# entries of `Tables.windows`
+FIRST, LOWEST, HIGHEST, LAW_AT, LAW_LO, LAW_HI = range(6)
+WINDOWS = 6
 # columns of `Tables.marks`: place of the largest weight; stored sums, how many; guide; frequencies
 TOP, AT, BEFORE, FROM, GUIDE, WAVE = range(6)
 MARKS = 6
@@ -38,59 +41,49 @@ _TRIM = 1e-13  # tails dropped by the second squeeze, a row
 
 
 class Tables(NamedTuple):
-    """All tables of a plan, flat. A *state* is a row class, a column and a remainder.
+    """All tables of a plan. A *state* is a row class, a column and a remainder.
 
-    rows, columns       their numbers
-    row_class           class of each row
-    place               where cell (i, j) of the draw stands in the output
-    first, lowest, highest   by class and column: index of the first state; range of remainders
-    law_at, law_lo, law_hi   by class and column: window of the cell's law in `law`
-    value               by state: V, scaled
-    facts, marks        by state: see the constants above
-    waves               by state where `marks` says so: first characteristic values, real, then imaginary
-    phases              by column from `PHASE`: cosine and sine of the grid's turns
-    column_marks        by column: frequencies kept for the tests of the column and the group, and
-                        stored; N; rows outside the group; see the constants above
-    order               by column: the rows, those of the group last
-    slack               by column: rounding of a squeeze; a factor of the group's wrap bound
-    sums, guides        cumulated weights and guide tables of stored states
+    Few arrays, since compiled code pays for each: places in `numbers` are absolute.
+
+    rows, columns   their numbers
+    row_class       class of each row
+    place           where cell (i, j) of the draw stands in the output
+    windows         by class and column: first state, range of remainders, window of the cell's law
+    facts, marks    by state: see the constants above
+    column_marks    by column: see the constants above
+    order           by column: the rows, those of the group last
+    slack           by column: rounding of a squeeze; a factor of the group's wrap bound
+    numbers         laws of cells; stored sums; first characteristic values, real, then imaginary parts;
+                    cosines and sines of each column's turns
+    guides          guide tables of stored sums
     """
 
     rows: int
     columns: int
     row_class: IntArray
     place: IntArray
-    first: IntArray
-    lowest: IntArray
-    highest: IntArray
-    law: FloatArray
-    law_at: IntArray
-    law_lo: IntArray
-    law_hi: IntArray
-    value: FloatArray
+    windows: IntArray
     facts: FloatArray
     marks: IntArray
-    waves: FloatArray
-    phases: FloatArray
     column_marks: IntArray
     order: IntArray
     slack: FloatArray
-    sums: FloatArray
+    numbers: FloatArray
     guides: IntArray
 
 
 @njit(cache=True, _nrt=False)
 def _fill_law(tables, t, j, s, out):
     """h_js for one row class on its feasible z; (first z, how many)."""
-    after = tables.first[t, j + 1]
-    lowest, highest = tables.lowest[t, j + 1], tables.highest[t, j + 1]
-    lo, at = tables.law_lo[t, j], tables.law_at[t, j]
-    start = max(lo, s - highest)
-    stop = min(tables.law_hi[t, j], s - lowest)
-    state = tables.first[t, j] + s - tables.lowest[t, j]
-    total = tables.facts[state, LEFT] + tables.facts[state, RIGHT]
+    windows, facts = tables.windows, tables.facts
+    lo, at = windows[t, j, LAW_LO], windows[t, j, LAW_AT]
+    start = max(lo, s - windows[t, j + 1, HIGHEST])
+    stop = min(windows[t, j, LAW_HI], s - windows[t, j + 1, LOWEST])
+    after = windows[t, j + 1, FIRST] + s - windows[t, j + 1, LOWEST]
+    state = windows[t, j, FIRST] + s - windows[t, j, LOWEST]
+    total = facts[state, LEFT] + facts[state, RIGHT]
     for z in range(start, stop + 1):
-        out[z - start] = tables.law[at + z - lo] * tables.value[after + s - z - lowest] / total
+        out[z - start] = tables.numbers[at + z - lo] * facts[after - z, VALUE] / total
     return start, stop - start + 1
 
 
@@ -166,7 +159,7 @@ def _core(law, size):
 @njit(cache=True, inline="always", _nrt=False)
 def multiplied(tables, j, states, begin, kept, waves):
     """Products of the first ĥ of the rows from `begin` in the column's order; False if a row has none."""
-    marks, stored, order = tables.marks, tables.waves, tables.order
+    marks, stored, order = tables.marks, tables.numbers, tables.order
     width = tables.column_marks[j, STORED]
     for m in range(kept):
         waves[0, m] = 1.0
@@ -235,7 +228,8 @@ def group_passes(tables, j, remainders, target, u, waves, known, numbers, depth,
     """Whether u ≤ P(sum of the group = target) / Π H; `numbers` are its bound, rest and wrap bound."""
     period = tables.column_marks[j, PERIOD]
     if depth == 0 and known and 2 * abs(target) <= period:
-        phases, start = tables.phases, tables.column_marks[j, PHASE]
+        cosines = tables.column_marks[j, PHASE]
+        sines = cosines + period
         p = 1.0
         turn = 0
         step = target % period
@@ -243,7 +237,7 @@ def group_passes(tables, j, remainders, target, u, waves, known, numbers, depth,
             turn += step
             if turn >= period:
                 turn -= period
-            part = waves[0, m] * phases[start + turn, 0] - waves[1, m] * phases[start + turn, 1]
+            part = waves[0, m] * tables.numbers[cosines + turn] - waves[1, m] * tables.numbers[sines + turn]
             p += part if 2 * (m + 1) == period else 2.0 * part
         around = numbers[1] * (1.0 + ROUNDING) + tables.slack[j, 0]
         sure = _squeezed(u, p / period, around + numbers[2], around, numbers[0])

@@ -16,16 +16,23 @@ from congenial.samplers._words import uniform
 from congenial.samplers.crossing._twisted_chance_kernels import (
     AT,
     BEFORE,
+    FIRST,
     FROM,
     GROUP_KEPT,
     GUIDE,
     GUIDES,
+    HIGHEST,
+    LAW_AT,
+    LAW_HI,
+    LAW_LO,
     LEFT,
+    LOWEST,
     OUTSIDE,
     PEAK,
     RIGHT,
     STORED,
     TOP,
+    VALUE,
     column_passes,
     group_numbers,
     group_passes,
@@ -42,21 +49,22 @@ def bucket(target, scale):
 @njit(cache=True, _nrt=False)
 def _from_the_tail(tables, t, j, s, upward, target):
     """The z at which the sum of φ(z)·V(s-z), run from one end, first reaches the target."""
-    lo, law_at = tables.law_lo[t, j], tables.law_at[t, j]
-    lowest, value_at = tables.lowest[t, j + 1], tables.first[t, j + 1]
-    start = max(lo, s - tables.highest[t, j + 1])
-    stop = min(tables.law_hi[t, j], s - lowest)
+    windows, numbers, facts = tables.windows, tables.numbers, tables.facts
+    start = max(windows[t, j, LAW_LO], s - windows[t, j + 1, HIGHEST])
+    stop = min(windows[t, j, LAW_HI], s - windows[t, j + 1, LOWEST])
+    law = windows[t, j, LAW_AT] - windows[t, j, LAW_LO]
+    after = windows[t, j + 1, FIRST] + s - windows[t, j + 1, LOWEST]
     total = 0.0
     if upward:
         z = start
         while True:
-            total += tables.law[law_at + z - lo] * tables.value[value_at + s - z - lowest]
+            total += numbers[law + z] * facts[after - z, VALUE]
             if total >= target or z == stop:
                 return z
             z += 1
     z = stop
     while True:
-        total += tables.law[law_at + z - lo] * tables.value[value_at + s - z - lowest]
+        total += numbers[law + z] * facts[after - z, VALUE]
         if total >= target or z == start:
             return z
         z -= 1
@@ -84,7 +92,7 @@ def _gather(tables, j, states, whole, scale, marks):
                 last, flattest = n, height
         whole[n, 0], whole[n, 1], whole[n, 2] = left, right, total
         at, before, guide = stored[state, AT], stored[state, BEFORE], stored[state, GUIDE]
-        lo = tables.law_lo[tables.row_class[i], j]
+        lo = tables.windows[tables.row_class[i], j, LAW_LO]
         scale[n, 0] = GUIDES / left if left > 0.0 else 0.0
         scale[n, 1] = GUIDES / right
         # left part, then right part: first sum, how many, guide, z of the first sum
@@ -102,7 +110,7 @@ def _gather(tables, j, states, whole, scale, marks):
 @njit(cache=True, inline="always", _nrt=False)
 def _draw_rows(words, at, tables, j, remainders, begin, end, skip, draw, whole, scale, marks):
     """Draw the rows at places begin … end-1 of the column's order, but `skip`: (their sum, cursor)."""
-    sums, guides, order = tables.sums, tables.guides, tables.order
+    sums, guides, order = tables.numbers, tables.guides, tables.order
     total = 0
     for n in range(begin, end):
         if n == skip:
@@ -132,13 +140,14 @@ def _draw_rows(words, at, tables, j, remainders, begin, end, skip, draw, whole, 
 @njit(cache=True, inline="always", _nrt=False)
 def _forced_weight(tables, t, j, s, z):
     """φ(z)·V(s-z), zero outside the windows."""
+    windows = tables.windows
     after = s - z
-    if z < tables.law_lo[t, j] or z > tables.law_hi[t, j]:
+    if z < windows[t, j, LAW_LO] or z > windows[t, j, LAW_HI]:
         return 0.0
-    if after < tables.lowest[t, j + 1] or after > tables.highest[t, j + 1]:
+    if after < windows[t, j + 1, LOWEST] or after > windows[t, j + 1, HIGHEST]:
         return 0.0
-    value = tables.value[tables.first[t, j + 1] + after - tables.lowest[t, j + 1]]
-    return tables.law[tables.law_at[t, j] + z - tables.law_lo[t, j]] * value
+    value = tables.facts[windows[t, j + 1, FIRST] + after - windows[t, j + 1, LOWEST], VALUE]
+    return tables.numbers[windows[t, j, LAW_AT] + z - windows[t, j, LAW_LO]] * value
 
 
 @njit(cache=True, inline="always", _nrt=False)
@@ -192,7 +201,7 @@ def work_space(tables):
         length = 1
         for i in range(tables.rows):
             t = tables.row_class[i]
-            length += tables.law_hi[t, j] - tables.law_lo[t, j] + 1
+            length += tables.windows[t, j, LAW_HI] - tables.windows[t, j, LAW_LO] + 1
         longest = max(longest, length)
     return np.empty((3, longest))
 
@@ -232,7 +241,7 @@ def _filled(words, out, tables, depth, row_state, whole, scale, marks, waves, ro
         for j in range(columns - 1):
             for i in range(rows):
                 t = tables.row_class[i]
-                states[i] = tables.first[t, j] + remainders[i] - tables.lowest[t, j]
+                states[i] = tables.windows[t, j, FIRST] + remainders[i] - tables.windows[t, j, LOWEST]
             if j > 0:
                 u, at = uniform(words, at)
                 if at > words.size:

@@ -59,52 +59,49 @@ class Built:
 class _Store:
     """Flat arrays that grow column by column."""
 
-    def __init__(self, classes: int, columns: int, memory: float) -> None:
-        shape = (classes, columns)
-        self.first = np.zeros(shape, dtype=np.int64)
-        self.lowest = np.zeros(shape, dtype=np.int64)
-        self.highest = np.full(shape, -1, dtype=np.int64)
-        self.law_at = np.zeros(shape, dtype=np.int64)
-        self.law_lo = np.zeros(shape, dtype=np.int64)
-        self.law_hi = np.zeros(shape, dtype=np.int64)
-        self.value: list[FloatArray] = []
+    def __init__(self, classes: int, columns: int) -> None:
+        self.windows = np.zeros((classes, columns, kernels.WINDOWS), dtype=np.int64)
         self.facts: list[FloatArray] = []
         self.marks: list[NDArray[np.int64]] = []
-        self.waves: list[FloatArray] = []
-        self.sums: list[FloatArray] = []
+        self.numbers: list[FloatArray] = []
         self.guides: list[NDArray[np.int16]] = []
-        self.states = self.waves_stored = self.sums_stored = self.guides_stored = 0
-        self.memory = memory
+        self.states = self.numbers_stored = self.guides_stored = 0
 
     @property
     def used(self) -> float:
         """Bytes so far."""
-        return _STATE * self.states + 8.0 * (self.waves_stored + self.sums_stored) + 2.0 * self.guides_stored
+        return _STATE * self.states + 8.0 * self.numbers_stored + 2.0 * self.guides_stored
 
-    def add_values(self, t: int, j: int, lo: int, weights: FloatArray) -> None:
-        """The states of a class at a column."""
-        self.first[t, j], self.lowest[t, j], self.highest[t, j] = self.states, lo, lo + len(weights) - 1
-        self.states += len(weights)
-        self.value.append(weights)
+    def add_numbers(self, numbers: FloatArray) -> int:
+        """Store numbers; where they begin."""
+        self.numbers.append(numbers)
+        self.numbers_stored += len(numbers)
+        return self.numbers_stored - len(numbers)
+
+    def add_values(self, t: int, j: int, law: Unary, lo: int, values: FloatArray) -> FloatArray:
+        """The law of a cell and the states of its class at its column; the states' facts, V filled in."""
+        states = (self.states, lo, lo + len(values) - 1)
+        self.windows[t, j] = (*states, self.add_numbers(law.weights), law.lo, law.hi)
+        self.states += len(values)
+        facts = np.zeros((len(values), kernels.FACTS))
+        facts[:, kernels.VALUE] = values
+        self.facts.append(facts)
+        return facts
 
     def add_step(
         self, t: int, j: int, step: Step, values: FloatArray, bounds: Bounds, room: float
     ) -> None:
         """Everything of a class at a column that is drawn."""
-        self.add_values(t, j, step.lo, values)
-        facts = np.zeros((len(values), kernels.FACTS))
+        facts = self.add_values(t, j, step.law, step.lo, values)
         facts[:, kernels.LEFT], facts[:, kernels.RIGHT] = step.left, step.right
         facts[:, kernels.PEAK] = step.peak
         facts[:, kernels.BOUND], facts[:, kernels.REST] = bounds.bound, bounds.rest
         facts[:, kernels.GROUP_BOUND], facts[:, kernels.GROUP_REST] = bounds.group_bound, bounds.group_rest
         a, b = bounds.begin, bounds.begin + len(bounds.first)
         facts[a:b, kernels.UP], facts[a:b, kernels.DOWN] = bounds.wraps.T
-        self.facts.append(facts)
         marks = self._marks(step, room)
         waves = np.hstack([bounds.first.real, bounds.first.imag])
-        marks[a:b, kernels.WAVE] = self.waves_stored + waves.shape[1] * np.arange(b - a)
-        self.waves_stored += waves.size
-        self.waves.append(waves.ravel())
+        marks[a:b, kernels.WAVE] = self.add_numbers(waves.ravel()) + waves.shape[1] * np.arange(b - a)
         self.marks.append(marks)
 
     def _marks(self, step: Step, room: float) -> NDArray[np.int64]:
@@ -121,11 +118,9 @@ class _Store:
         if written < 0:
             marks[:, kernels.AT] = -1
             return marks
-        marks[a:b, kernels.AT] += self.sums_stored
+        marks[a:b, kernels.AT] += self.add_numbers(sums[:written].copy())
         marks[a:b, kernels.GUIDE] += self.guides_stored
-        self.sums.append(sums[:written].copy())
         self.guides.append(guide)
-        self.sums_stored += written
         self.guides_stored += guides
         return marks
 
@@ -190,13 +185,12 @@ def build(
     counts = np.bincount(row_class).astype(np.int64)
     columns = len(laws[0])
     lanes = [_Lane(row, log2_mass - 16) for row in laws]
-    store = _Store(len(laws), columns, memory)
+    store = _Store(len(laws), columns)
     grids: list[Grid] = []
     error = 0.0
     for t, lane in enumerate(lanes):
         lane.finish_last(log2_mass)
-        store.add_values(t, columns - 1, lane.after.lo, lane.after.weights)
-        store.facts.append(np.zeros((len(lane.after.weights), kernels.FACTS)))
+        store.add_values(t, columns - 1, lane.laws[-1], lane.after.lo, lane.after.weights)
         store.marks.append(np.full((len(lane.after.weights), kernels.MARKS), -1, dtype=np.int64))
     steps: list[Step] = []
     for j in range(columns - 2, -1, -1):
@@ -215,9 +209,8 @@ def build(
         grids.append(grid)
     for n, row in zip(counts, laws, strict=True):
         error += float(n) * sum(law.relative_error for law in row)
-    _place_laws(store, laws)
     missing = tuple(lane.missing(float(step.total[0])) for lane, step in zip(lanes, steps, strict=True))
-    tables = _tables(store, laws, row_class, place, grids[::-1])
+    tables = _tables(store, row_class, place, grids[::-1])
     chance = _first_chance(steps, counts)
     if not chance:
         raise InfeasibleError
@@ -234,16 +227,9 @@ def _column_error(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
 
 def convolution_error(tables: kernels.Tables) -> float:
     """The relative rounding of p / ΠH by any way of adding positive numbers, at most."""
-    widths = (tables.law_hi - tables.law_lo + 5)[tables.row_class]
+    lengths = tables.windows[:, :, kernels.LAW_HI] - tables.windows[:, :, kernels.LAW_LO]
+    widths = (lengths + 5)[tables.row_class]
     return float(widths.sum(axis=0).max() + 2 * tables.rows + 8) * _ULP
-
-
-def _place_laws(store: _Store, laws: Sequence[Sequence[Unary]]) -> None:
-    at = 0
-    for t, row in enumerate(laws):
-        for j, law in enumerate(row):
-            store.law_at[t, j], store.law_lo[t, j], store.law_hi[t, j] = at, law.lo, law.hi
-            at += len(law.weights)
 
 
 def _first_chance(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
@@ -260,44 +246,33 @@ def _first_chance(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
     return chance / _UPWARD
 
 
-def _column_marks(grid: Grid, start: int) -> NDArray[np.int64]:
+def _column_marks(grid: Grid, phases: int) -> NDArray[np.int64]:
     marks = np.zeros(kernels.COLUMN_MARKS, dtype=np.int64)
     marks[kernels.KEPT], marks[kernels.GROUP_KEPT] = grid.kept, grid.group_kept
     marks[kernels.STORED], marks[kernels.PERIOD] = grid.stored, grid.period
-    marks[kernels.OUTSIDE], marks[kernels.PHASE] = grid.outside, start
+    marks[kernels.OUTSIDE], marks[kernels.PHASE] = grid.outside, phases
     return marks
 
 
 def _tables(
-    store: _Store,
-    laws: Sequence[Sequence[Unary]],
-    row_class: NDArray[np.int64],
-    place: NDArray[np.int64],
-    grids: Sequence[Grid],
+    store: _Store, row_class: NDArray[np.int64], place: NDArray[np.int64], grids: Sequence[Grid]
 ) -> kernels.Tables:
-    columns = len(laws[0])
-    turns = [2 * np.pi * np.arange(g.period) / g.period for g in grids]
-    starts = np.cumsum([0, *(g.period for g in grids)])
+    column_marks = []
+    for grid in grids:
+        turns = 2 * np.pi * np.arange(grid.period) / grid.period
+        phases = store.add_numbers(np.concatenate([np.cos(turns), np.sin(turns)]))
+        column_marks.append(_column_marks(grid, phases))
     return kernels.Tables(
         rows=len(row_class),
-        columns=columns,
+        columns=len(grids) + 1,
         row_class=row_class,
         place=place,
-        first=store.first,
-        lowest=store.lowest,
-        highest=store.highest,
-        law=np.concatenate([law.weights for row in laws for law in row]),
-        law_at=store.law_at,
-        law_lo=store.law_lo,
-        law_hi=store.law_hi,
-        value=np.concatenate(store.value),
+        windows=store.windows,
         facts=np.concatenate(store.facts),
         marks=np.concatenate(store.marks),
-        waves=np.concatenate([*store.waves, np.zeros(1)]),
-        phases=np.concatenate([np.column_stack([np.cos(x), np.sin(x)]) for x in turns]),
-        column_marks=np.array([_column_marks(g, s) for g, s in zip(grids, starts[:-1], strict=True)]),
-        order=np.array([g.order for g in grids], dtype=np.int64),
-        slack=np.array([[g.slack, g.group_wrap] for g in grids]),
-        sums=np.concatenate([*store.sums, np.zeros(1)]),
+        column_marks=np.array(column_marks),
+        order=np.array([grid.order for grid in grids], dtype=np.int64),
+        slack=np.array([[grid.slack, grid.group_wrap] for grid in grids]),
+        numbers=np.concatenate(store.numbers),
         guides=np.concatenate([*store.guides, np.zeros(1, dtype=np.int16)]),
     )

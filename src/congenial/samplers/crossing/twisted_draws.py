@@ -150,19 +150,18 @@ class PreparedColumns:
     def _weights(self, i: int, j: int, s: int) -> tuple[int, FloatArray]:
         """φ_ij(z)·V_i,j+1(s-z) on its feasible z: the first z, and the weights."""
         tables = self.built.tables
-        t = tables.row_class[i]
-        lowest, highest = int(tables.lowest[t, j + 1]), int(tables.highest[t, j + 1])
-        lo, hi = int(tables.law_lo[t, j]), int(tables.law_hi[t, j])
+        _, _, _, law_at, lo, hi = tables.windows[tables.row_class[i], j].tolist()
+        first, lowest, highest = tables.windows[tables.row_class[i], j + 1, :3].tolist()
         start, stop = max(lo, s - highest), min(hi, s - lowest)
-        law = tables.law[int(tables.law_at[t, j]) + start - lo :][: stop - start + 1]
-        first = int(tables.first[t, j + 1]) - lowest
-        return start, law * tables.value[first + s - stop : first + s - start + 1][::-1]
+        law = tables.numbers[law_at + start - lo : law_at + stop - lo + 1]
+        after = first + s - lowest
+        return start, law * tables.facts[after - stop : after - start + 1, kernels.VALUE][::-1]
 
     def _state(self, i: int, j: int, s: int) -> int:
         """Where the tables of row i with remainder s stand."""
         tables = self.built.tables
-        t = tables.row_class[i]
-        return int(tables.first[t, j]) + s - int(tables.lowest[t, j])
+        first, lowest = tables.windows[tables.row_class[i], j, :2].tolist()
+        return int(first + s - lowest)
 
     def _total(self, state: int) -> float:
         facts = self.built.tables.facts[state]
