@@ -200,6 +200,17 @@ def _atoms(cells: int, forms: list[Forms]) -> NDArray[np.int64]:
     return atom
 
 
+def _touched(cells: int, forms: list[Forms]) -> NDArray[np.bool_]:
+    """Cells that some form speaks of."""
+    found = np.zeros(cells, dtype=bool)
+    for form in forms:
+        if form.groups is not None:
+            found |= form.groups >= 0
+        elif form.cells is not None:
+            found[form.cells] = True
+    return found
+
+
 def _dense(forms: Forms, cells: int) -> NDArray[np.int64]:
     starts, where, weights = forms.rows
     dense = np.zeros((forms.count, cells), dtype=np.int64)
@@ -211,9 +222,12 @@ def _dense(forms: Forms, cells: int) -> NDArray[np.int64]:
 
 def _join(planting: Planting, roles: list[_Role], cells: int) -> Layout:
     """Lay out a problem with forms that cross, over its atoms."""
-    atom = _atoms(cells, [role.forms for role in roles]).astype(np.int32)
-    _, sample = np.unique(atom, return_index=True)
-    nodes = _joined(planting, atom, len(sample))
+    forms = [role.forms for role in roles]
+    atom = np.where(_touched(cells, forms), _atoms(cells, forms), -1)
+    _, sample, groups = np.unique(atom, return_index=True, return_inverse=True)
+    if atom[sample[0]] < 0:  # cells that no such form touches stay what they are
+        sample, groups = sample[1:], groups - 1
+    nodes = _joined(planting, groups.astype(np.int32), len(sample))
     # what nested facts say already of an atom's sum is no longer for the crossing ones to say
     unknown = ~planting.known(nodes)
     nodes, sample = nodes[unknown], sample[unknown]

@@ -13,7 +13,7 @@ WIDEST = 1 << 22
 """The longest window of one value that a table is made for."""
 
 _SMALLEST = 1e-300
-"""More than a weight that underflows, the largest being 1."""
+"""The largest weight being 1, smaller ones are left out: floats lose their relative accuracy there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +52,9 @@ def window(laws: tuple[Law, ...], lower: int, upper: int, tilt: float, log2_cut:
         if high < upper:
             tail += _beyond(made[-2], made[-1])
         if tail <= 2.0**log2_cut * total:
-            held = np.flatnonzero(inside)
-            kept = inside[held[0] : held[-1] + 1]  # what lies beyond is too small for a float
-            top = float(kept.max())
+            top = float(inside.max())
+            held = np.flatnonzero(inside >= _SMALLEST * top)
+            kept = inside[held[0] : held[-1] + 1]  # what lies beyond is too small for a float's precision
             tail = tail / top * (1 + 1e-9) + _SMALLEST * (len(inside) - len(kept))
             return Window(low + int(held[0]), kept / top, tail)
         reach = 2 * reach
