@@ -116,6 +116,11 @@ class _Given:
         return filled
 
 
+def silent(layout: Layout) -> Drawing:
+    """What draws nothing, for a release that says nothing."""
+    return Drawing(layout, np.full(len(layout.forest.parent), -1, dtype=np.int64), (), None, ())
+
+
 def prepare(layout: Layout) -> Drawing:
     """Choose and build the samplers of a layout."""
     forest = layout.forest

@@ -15,6 +15,8 @@ _NAMED = 6
 
 def explained(plan: Plan) -> str:
     """The whole plan, as a database explains a query."""
+    if plan.request.method == "suppress":
+        return "\n".join([_title(plan), *_guarantee(plan)])
     lines = [_title(plan), "", "Blocks"]
     lines += _blocks(plan.blocks)
     lines += _determined(plan)

@@ -40,7 +40,7 @@ def expected_noise(structure: Structure, drawing: Drawing, *, timed: bool = True
     same request gives the same numbers.
     """
     asked = _asked(structure)
-    if drawing.refused or not asked:
+    if drawing.refused or not asked or not (drawing.parts or drawing.tree):
         return ()
     closed = _closed(drawing)
     if closed is not None:

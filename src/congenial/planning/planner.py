@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from congenial.errors import ConflictError, Fault, NothingToProtectError
-from congenial.planning.drawing import COMPOSITION, INDEPENDENT, TREE, Drawing, prepare
+from congenial.planning.drawing import COMPOSITION, INDEPENDENT, TREE, Drawing, prepare, silent
 from congenial.planning.plan import Plan, PlannedBlock
 from congenial.privacy.guarantee import Guarantee, guarantee, stated
 from congenial.privacy.promise import kept
@@ -53,6 +53,8 @@ def plan(table: Table | Domain, request: Request) -> Plan:
         problem = make_problem(structure, counts)
         notices = (*table.notices, *notices)
     layout = decompose(problem)
+    if request.method == "suppress":
+        return Plan(request, structure, (), notices, silent(layout), said, counts)
     _check_something_left(layout)
     check_normaliser(layout if counts is not None else _limited(structure, layout), domain)
     drawing = prepare(layout)
