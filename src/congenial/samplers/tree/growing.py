@@ -243,6 +243,8 @@ def _leaves(
         soft_low, soft_high = _soft(forest, cut)
         lower = np.where(law == 0, soft_low, lower)
         upper = np.where(law == 0, soft_high, upper)
+        if (lower > upper).any():
+            raise RefusedError("no values keep all its limits")
     tilt_class, _ = classes.distinct(total.view(np.int64).reshape(-1, 1))
     pair_class, pair_first = classes.distinct(np.stack([law, tilt_class], axis=1))
     wide: list[Window | None] = []
