@@ -34,9 +34,6 @@ MARKS = 6
 KEPT, GROUP_KEPT, STORED, PERIOD, OUTSIDE, PHASE = range(6)
 COLUMN_MARKS = 6
 
-ROUNDING = 1e-9
-"""Relative room that squeezes leave for rounding; `twisted.py` checks that it is enough."""
-
 _TRIM = 1e-13  # tails dropped by the second squeeze, a row
 
 
@@ -52,7 +49,8 @@ class Tables(NamedTuple):
     facts, marks    by state: see the constants above
     column_marks    by column: see the constants above
     order           by column: the rows, those of the group last
-    slack           by column: rounding of a squeeze; a factor of the group's wrap bound
+    slack           by column: absolute rounding of a Fourier sum; a factor of the group's wrap bound;
+                    relative rounding of a convolution, and of a bound, with room to spare
     numbers         laws of cells; stored sums; first characteristic values, real, then imaginary parts;
                     cosines and sines of each column's turns
     guides          guide tables of stored sums
@@ -177,11 +175,11 @@ def multiplied(tables, j, states, begin, kept, waves):
 
 
 @njit(cache=True, inline="always", _nrt=False)
-def _squeezed(u, p, below, above, bound):
+def _squeezed(u, p, below, above, bound, rounding):
     """1 if u ≤ chance/bound for every chance in p-below … p+above, -1 if for none, else 0."""
-    if u <= (p - below) / bound * (1.0 - ROUNDING):
+    if u <= (p - below) / bound * (1.0 - rounding):
         return 1
-    if u > (p + above) / bound * (1.0 + ROUNDING):
+    if u > (p + above) / bound * (1.0 + rounding):
         return -1
     return 0
 
@@ -191,7 +189,7 @@ def _by_convolution(tables, j, remainders, begin, target, u, bound, depth, room)
     """Whether u ≤ chance/bound, by convolution: trimmed, and in full where that does not decide."""
     if depth <= 1:
         p, cut = _trimmed_chance(tables, j, remainders, begin, target, room)
-        sure = _squeezed(u, p, 0.0, cut, bound)
+        sure = _squeezed(u, p, 0.0, cut, bound, tables.slack[j, 2])
         if sure != 0:
             return sure > 0
     return u <= chance_of_sum(tables, j, remainders, begin, target, room) / bound
@@ -216,8 +214,8 @@ def column_passes(tables, j, remainders, states, u, waves, depth, room):
         p = 1.0
         for m in range(kept):
             p += waves[0, m] if 2 * (m + 1) == period else 2.0 * waves[0, m]
-        around = rest * (1.0 + ROUNDING) + tables.slack[j, 0]
-        sure = _squeezed(u, p / period, around + up + down, around, bound)
+        around = rest * (1.0 + tables.slack[j, 2]) + tables.slack[j, 0]
+        sure = _squeezed(u, p / period, around + up + down, around, bound, tables.slack[j, 2])
         if sure != 0:
             return sure > 0, 0
     return _by_convolution(tables, j, remainders, 0, 0, u, bound, depth, room), 1
@@ -239,8 +237,8 @@ def group_passes(tables, j, remainders, target, u, waves, known, numbers, depth,
                 turn -= period
             part = waves[0, m] * tables.numbers[cosines + turn] - waves[1, m] * tables.numbers[sines + turn]
             p += part if 2 * (m + 1) == period else 2.0 * part
-        around = numbers[1] * (1.0 + ROUNDING) + tables.slack[j, 0]
-        sure = _squeezed(u, p / period, around + numbers[2], around, numbers[0])
+        around = numbers[1] * (1.0 + tables.slack[j, 2]) + tables.slack[j, 0]
+        sure = _squeezed(u, p / period, around + numbers[2], around, numbers[0], tables.slack[j, 2])
         if sure != 0:
             return sure > 0
     begin = tables.column_marks[j, OUTSIDE]

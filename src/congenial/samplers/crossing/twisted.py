@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from congenial.errors import ArgumentError, ConflictError, Fault, NoSamplerError
 from congenial.samplers.base import Certificate, Quote, Refusal
-from congenial.samplers.crossing import _twisted_chance_kernels as kernels
 from congenial.samplers.crossing.tables import Unary
 from congenial.samplers.crossing.tilts import classes, column_order, dual_tilts, tilted
 from congenial.samplers.crossing.twisted_build import (
@@ -31,7 +30,6 @@ from congenial.samplers.crossing.twisted_build import (
     InfeasibleError,
     TooLargeError,
     build,
-    convolution_error,
 )
 from congenial.samplers.crossing.twisted_certificate import (
     Pilot,
@@ -161,8 +159,6 @@ def _prepared(
     built: Built, found: Pilot, allowance_log2: float, parts: tuple[float, float]
 ) -> PreparedColumns:
     tables = built.tables
-    if convolution_error(tables) > kernels.ROUNDING / 8:
-        raise _not_certified()
     failure = 2.0**-3  # of the allowance: the pilot's, see `least_acceptance_log2`
     tail = math.log2(sum(2.0 ** (part - allowance_log2) for part in parts) + failure)
     acceptance = found.draws / found.attempts

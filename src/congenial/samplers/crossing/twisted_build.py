@@ -23,7 +23,7 @@ from congenial.samplers.crossing.twisted_windows import Step, Values, make_step,
 _ULP = 2.0**-53
 _UPWARD = 1 + 1e-9
 _RARE_REMAINDER = 2.0**-9  # remainders beyond these tails have no stored sums
-_STATE = 136.0  # bytes of a state but for its frequencies and stored sums
+_STATE = 128.0  # bytes of a state but for its frequencies and stored sums
 _RARE_VALUE = 2.0**-10  # nor have values of z beyond these
 
 
@@ -187,6 +187,7 @@ def build(
     lanes = [_Lane(row, log2_mass - 16) for row in laws]
     store = _Store(len(laws), columns)
     grids: list[Grid] = []
+    slack: list[tuple[float, float, float]] = []
     error = 0.0
     for t, lane in enumerate(lanes):
         lane.finish_last(log2_mass)
@@ -207,10 +208,11 @@ def build(
             lane.after = after if j else lane.after
             store.add_step(t, j, step, after.weights, bounds, room)
         grids.append(grid)
+        slack.append((grid.slack, grid.group_wrap, _rounding(steps, counts)))
     for n, row in zip(counts, laws, strict=True):
         error += float(n) * sum(law.relative_error for law in row)
     missing = tuple(lane.missing(float(step.total[0])) for lane, step in zip(lanes, steps, strict=True))
-    tables = _tables(store, row_class, place, grids[::-1])
+    tables = _tables(store, row_class, place, grids[::-1], np.array(slack[::-1]))
     chance = _first_chance(steps, counts)
     if not chance:
         raise InfeasibleError
@@ -218,18 +220,21 @@ def build(
 
 
 def _column_error(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
-    """How far rounding moves |ln| of the chance of one column: see docs/explanation/twisted-columns.md."""
+    """How far rounding moves |ln| of the chance of one column.
+
+    Picks count in the column itself, in its normaliser and in that of its group; convolutions in the
+    column's test, in its group's and in that one's normaliser. See docs/explanation/twisted-columns.md.
+    """
     rows = int(counts.sum())
     picks = sum(float(n) * 6 * (step.spread + 2) for n, step in zip(counts, steps, strict=True))
     sums = sum(float(n) * (len(step.law.weights) + 4) for n, step in zip(counts, steps, strict=True))
-    return (2 * picks + sums + 8 * rows + 8) * _ULP
+    return (3 * (picks + sums) + 8 * rows + 8) * _ULP
 
 
-def convolution_error(tables: kernels.Tables) -> float:
-    """The relative rounding of p / ΠH by any way of adding positive numbers, at most."""
-    lengths = tables.windows[:, :, kernels.LAW_HI] - tables.windows[:, :, kernels.LAW_LO]
-    widths = (lengths + 5)[tables.row_class]
-    return float(widths.sum(axis=0).max() + 2 * tables.rows + 8) * _ULP
+def _rounding(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
+    """Well above the relative rounding of P(Σ Z = 0) / ΠH by any way of adding up positive numbers."""
+    lengths = sum(float(n) * (len(step.law.weights) + 5) for n, step in zip(counts, steps, strict=True))
+    return max(1e-9, 16 * (lengths + 2 * float(counts.sum()) + 8) * _ULP)
 
 
 def _first_chance(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
@@ -255,7 +260,11 @@ def _column_marks(grid: Grid, phases: int) -> NDArray[np.int64]:
 
 
 def _tables(
-    store: _Store, row_class: NDArray[np.int64], place: NDArray[np.int64], grids: Sequence[Grid]
+    store: _Store,
+    row_class: NDArray[np.int64],
+    place: NDArray[np.int64],
+    grids: Sequence[Grid],
+    slack: FloatArray,
 ) -> kernels.Tables:
     column_marks = []
     for grid in grids:
@@ -272,7 +281,7 @@ def _tables(
         marks=np.concatenate(store.marks),
         column_marks=np.array(column_marks),
         order=np.array([grid.order for grid in grids], dtype=np.int64),
-        slack=np.array([[grid.slack, grid.group_wrap] for grid in grids]),
+        slack=slack,
         numbers=np.concatenate(store.numbers),
         guides=np.concatenate([*store.guides, np.zeros(1, dtype=np.int16)]),
     )
