@@ -45,6 +45,16 @@ def test_every_error_ends_with_a_sentence_and_its_code(monkeypatch, error, code,
     assert done.out == ""
 
 
+@pytest.mark.parametrize(("signalled", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
+def test_a_signal_that_comes_while_a_kernel_runs_ends_as_any_other(monkeypatch, signalled, code):
+    monkeypatch.delenv("CONGENIAL_DEBUG", raising=False)
+    error = SystemError("CPUDispatcher returned a result with an exception set")
+    error.__cause__ = signalled
+    done = ends_with(monkeypatch, error)
+    assert done.code == code
+    assert "went wrong" not in done.err
+
+
 def test_a_developer_may_ask_for_the_traceback(monkeypatch):
     monkeypatch.setenv("CONGENIAL_DEBUG", "1")
     assert "Traceback" in ends_with(monkeypatch, ValueError("here")).err

@@ -66,6 +66,9 @@ def _said(error: BaseException) -> int:
         traceback.print_exception(error)
     if isinstance(error, CongenialError):
         return _say(str(error), error.exit_code)
+    error = _in_kernel(error)
+    if isinstance(error, SystemExit):  # told to end while a kernel ran
+        return error.code if isinstance(error.code, int) else 1
     if isinstance(error, KeyboardInterrupt):
         return _say("Interrupted. Nothing half-written was left.", INTERRUPTED)
     if isinstance(error, BrokenPipeError):
@@ -81,6 +84,14 @@ def _said(error: BaseException) -> int:
         "Set CONGENIAL_DEBUG=1 to see where; what it then prints may quote confidential counts.",
         1,
     )
+
+
+def _in_kernel(error: BaseException) -> BaseException:
+    """What a signal meant that came while a compiled kernel ran: numba hands it on as a SystemError."""
+    cause = error.__cause__ or error.__context__
+    if isinstance(error, SystemError) and isinstance(cause, (KeyboardInterrupt, SystemExit)):
+        return cause
+    return error
 
 
 def _say(text: str, code: int) -> int:
