@@ -207,6 +207,15 @@ def test_sentences_speak_of_one_unit_and_of_several():
     assert "records (up to 3) of any one person been different, added or left out" in rows
 
 
+@pytest.mark.parametrize("law", [DiscreteLaplace(50), DiscreteLaplace(5000), DiscreteGaussian(sigma=0.01)])
+def test_a_loss_that_limits_nothing_is_said_to_promise_nothing(law):
+    stated = guarantee(structure({"c": 3}, [measure("cells", law)], [total()]), unit())
+    assert "nothing is promised" in stated.sentence
+    assert "times as likely" not in stated.sentence
+    odds = stated.to_json()["odds"]
+    assert odds is None or math.log(odds) == pytest.approx(stated.epsilon)
+
+
 def test_a_prior_belief_moves_within_the_stated_interval():
     stated = guarantee(structure({"c": 3}, [LAPLACE], [total()]), unit())
     low, high = stated.posterior(0.5)

@@ -78,7 +78,9 @@ class Guarantee:
 
     def to_json(self) -> dict[str, Any]:
         """As `plan --json` prints it and the manifest keeps it."""
-        factor = None if self.epsilon is None else math.exp(min(self.epsilon, 700.0))
+        factor = (
+            math.exp(self.epsilon) if self.epsilon is not None and self.epsilon <= sentences.MOST else None
+        )
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,

@@ -11,6 +11,9 @@ from congenial.requests.model import Change
 ODDS = 1e-10
 """The δ at which a ρ is told as a factor."""
 
+MOST = 700.0
+"""A loss beyond which its factor is no number of the machine, and promises nothing to anybody."""
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -50,7 +53,9 @@ class Subject:
 
 def pure(subject: Subject, epsilon: float, delta: float) -> str:
     """The sentence beside a pure ε with its slack δ."""
-    factor = math.exp(min(epsilon, 700.0))
+    if delta >= 1 or epsilon > MOST:
+        return hollow(subject, f"ε = {epsilon:.4g} and δ = {delta:.2g}")
+    factor = math.exp(epsilon)
     return (
         f"Whatever this release shows is at most {_number(factor)} times as likely as it would be "
         f"{subject.otherwise}{subject.fewest}, apart from events of probability {_chance(delta)}: beyond "
@@ -60,11 +65,22 @@ def pure(subject: Subject, epsilon: float, delta: float) -> str:
 
 def concentrated(subject: Subject, rho: float) -> str:
     """The sentence beside a ρ."""
-    factor = math.exp(min(epsilon_of(rho, ODDS), 700.0))
+    epsilon = epsilon_of(rho, ODDS)
+    if epsilon > MOST:
+        return hollow(subject, f"ρ = {rho:.4g}")
+    factor = math.exp(epsilon)
     return (
         f"Apart from events of probability {_chance(ODDS)}, whatever this release shows is at most "
         f"{_number(factor)} times as likely as it would be {subject.otherwise}{subject.fewest}: beyond what "
         f"the published facts say, nobody learns more than that about {subject.whom}."
+    )
+
+
+def hollow(subject: Subject, loss: str) -> str:
+    """The sentence where the numbers hold, and say no more than that chances are between zero and one."""
+    return (
+        f"With {loss} nothing is promised: this release may show everything about {subject.whom}. "
+        "It needs far more noise."
     )
 
 
