@@ -243,8 +243,8 @@ def _leaves(
         soft_low, soft_high = _soft(forest, cut)
         lower = np.where(law == 0, soft_low, lower)
         upper = np.where(law == 0, soft_high, upper)
-        if (lower > upper).any():
-            raise RefusedError("no values keep all its limits")
+    if (lower > upper).any():
+        raise RefusedError("no values keep all its limits")
     tilt_class, _ = classes.distinct(total.view(np.int64).reshape(-1, 1))
     pair_class, pair_first = classes.distinct(np.stack([law, tilt_class], axis=1))
     wide: list[Window | None] = []
@@ -256,7 +256,8 @@ def _leaves(
         wide.append(base)
         ends[at] = (-FREE, FREE) if base is None else (base.low, base.low + len(base.weights) - 1)
         seldom[at] = ends[at] if base is None else _seldom(base, aside - np.log2(leaves))
-    outside = (lower > 0) | (upper < 0)  # limits that leave zero out have windows of their own
+    # limits that leave zero out, or all that a tilted law is near, have windows of their own
+    outside = (lower > 0) | (upper < 0) | (lower > ends[pair_class, 1]) | (upper < ends[pair_class, 0])
     aside_low = (lower > ends[pair_class, 0]) & (lower <= seldom[pair_class, 0])
     aside_high = (upper < ends[pair_class, 1]) & (upper >= seldom[pair_class, 1])
     if (forest.parent[forest.roots] == JOINED).any():
@@ -273,7 +274,7 @@ def _leaves(
     for leaf in first.tolist():
         base = wide[pair_class[leaf]]
         lo, hi = int(lower[leaf]), int(upper[leaf])
-        if base is None or lo > 0 or hi < 0:
+        if base is None or outside[leaf]:
             held = window(forest.laws[law[leaf]], lo, hi, float(total[leaf]), cut)
             low, weights, tail = held.low, held.weights, held.tail
         else:

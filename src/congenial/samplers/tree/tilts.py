@@ -92,6 +92,7 @@ def _truncated(laws: Laws, slope: float, lower: IntArray, upper: IntArray) -> tu
     for law in laws:
         exponent -= law.rate * np.abs(z) ** law.power
     weights = np.exp(exponent - exponent.max())
+    least_value, most_value = np.maximum(lower, -reach), np.minimum(upper, reach)
     if slope > 0:
         weights, z = weights[::-1], z[::-1]
         lower, upper = -upper, -lower
@@ -102,9 +103,10 @@ def _truncated(laws: Laws, slope: float, lower: IntArray, upper: IntArray) -> tu
         sums = np.zeros(2 * reach + 2)
         sums[:-1] = np.cumsum((weights * z**power)[::-1])[::-1]
         moments.append(sums[first] - sums[beyond])
+    # far out the differences are rounding: a mean between the limits is near enough to steer by
     mass = np.maximum(moments[0], 1e-300)
-    mean = moments[1] / mass
-    return mean, np.maximum(moments[2] / mass - mean * mean, 0.0)
+    mean = np.clip(moments[1] / mass, least_value, most_value)
+    return mean, np.clip(moments[2] / mass - mean * mean, 0.0, float(reach) ** 2)
 
 
 def _solve(forest: Forest, nodes: IntArray, theta: FloatArray, total: FloatArray) -> None:
