@@ -227,3 +227,11 @@ def test_nothing_can_be_simulated_of_a_suppressed_release(tmp_path):
     out = tmp_path / "draws.csv"
     is_clean_refusal(run("simulate", path, "--draws", "1", "--seed", "1", "--out", out), 2, "suppress")
     assert not out.exists()
+
+
+def test_the_audit_of_a_suppressed_request_says_that_nothing_is_disclosed(tmp_path):
+    path = write(tmp_path, method="suppress", invariants=["sex"], bounds=None)
+    done = run("audit", path)
+    assert done.code == 0, done
+    assert "nothing is disclosed" in done.out
+    assert json.loads(run("audit", path, "--json").out)["guarantee"]["epsilon"] == 0

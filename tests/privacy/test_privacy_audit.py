@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from congenial.errors import NothingToProtectError
 from congenial.laws import DiscreteLaplace
-from congenial.planning.audit import SmallCount, audit
+from congenial.planning.audit import SmallCount, audit, silence
 from congenial.planning.intervals import NONE
 from congenial.requests.builders import at_most, band, forms, margin, measure, nonnegative, total, zeros
 from support.privacy_enumeration import classes_of, tables_of
@@ -185,3 +185,18 @@ def test_a_repr_of_an_audit_shows_no_count():
     found = audit(made({"c": 3}, [total()]), unit(), counts)
     assert "4711" not in repr(found)
     assert "4711" not in repr(found.intervals)
+
+
+def test_a_suppressed_request_discloses_nothing_and_its_facts_are_not_published():
+    built = made({"c": 3}, [total()], [nonnegative()])
+    done = silence(built, unit())
+    assert done.explain().startswith("The method is suppress: no fact is published")
+    said = done.to_json()
+    assert (said["guarantee"]["epsilon"], said["determined"], said["gamma"]) == (0.0, [], None)
+    assert "small_counts" not in said
+
+
+def test_gong_and_mengs_gamma_stands_in_the_audit():
+    done = audit(made({"c": 3}, [total()]), unit())
+    assert "γ = -0.5, for k = 2 changed records" in done.explain()
+    assert done.to_json()["gamma"] == pytest.approx(-0.5)

@@ -25,8 +25,12 @@ from congenial.privacy.conversions import (
 )
 from congenial.privacy.gamma import gamma
 from congenial.privacy.gaussian import smooth_sigma, theorem14_sigma
+from congenial.privacy.prices import price
 from congenial.privacy.reading import Factor, read
+from congenial.problems.compile import compile_structure
 from congenial.requests.builders import band, margin, measure, total
+from congenial.requests.reading import read_text
+from congenial.tables.sources import declared_domain
 from support.structures import structure, unit
 
 RHO = st.floats(1e-4, 5)
@@ -177,3 +181,38 @@ def test_gamma_is_minus_a_half_under_a_fixed_total():
 def test_gamma_of_margins_counts_four_records():
     made = structure({"r": 2, "c": 2}, [measure("cells", DiscreteLaplace(0.25))], [margin("r"), margin("c")])
     assert gamma(read(made), (2, 2), unit()) == pytest.approx(4 * 0.25 / (4 * 0.5) - 1)
+
+
+EXAMPLE = """
+congenial: 1
+table:
+  source: answers.csv
+  counts: n
+  axes: {answer: {categories: ["yes", "no"]}}
+measurements: [{query: cells, law: discrete-laplace, epsilon: 0.5}]
+"""
+
+
+def read_from(text):
+    """A request as a curator writes it, as the privacy room reads it."""
+    request = read_text(EXAMPLE + text)
+    return read(compile_structure(declared_domain(request.table), request)), request.unit
+
+
+def test_gong_and_mengs_three_examples_come_out_of_requests():
+    """What is measured in the second is the number of the band, which no law of a request measures."""
+    nothing = read_from("")
+    fixed = read_from("invariants: [total]")
+    published, who = read_from("invariants: [{query: total, band: 10}]")
+    number = Factor(published.bounds[0].family, "epsilon", 0.5, band=published.bounds[0].band)
+    in_band = replace(published, factors=(number,)), who
+    values = [gamma(reading, (2,), of) for reading, of in (nothing, in_band, fixed)]
+    assert values == pytest.approx([0, -1, -0.5])
+
+
+def test_a_count_that_is_measured_inside_its_published_band_pays_the_price_of_bounds():
+    text = "invariants: [{query: total, band: 10}]\nunit: {name: person, max_rows: 1, change: add-or-remove}"
+    reading, who = read_from(text)
+    family = reading.bounds[0].family
+    alone = replace(reading, factors=(Factor(family, "epsilon", 0.5),))
+    assert gamma(alone, (2,), who) == pytest.approx(price(0.5, 0.5) / 0.5)

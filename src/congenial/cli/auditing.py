@@ -37,6 +37,8 @@ def _audited(path: str, steps: Steps, *, without_data: bool) -> Audit:
 
     domain = table if isinstance(table, Domain) else table.domain
     structure = compile_structure(domain, request)
+    if request.method == "suppress":
+        return auditing.silence(structure, request.unit)
     found = None
     if request.promise is not None:
         structure, found = kept(structure, request.unit, request.promise)

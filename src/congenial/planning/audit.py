@@ -8,7 +8,7 @@ print. That part is confidential: it is for the curator's eyes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from congenial.planning.intervals import NONE, Intervals, Known, intervals
 from congenial.planning.searching import NotSearched, PriceFound, search_price
-from congenial.privacy.guarantee import Findings, Guarantee, find, stated
+from congenial.privacy.gamma import gamma
+from congenial.privacy.guarantee import Findings, Guarantee, find, guarantee, stated
 from congenial.privacy.reading import Bounded, Family
 from congenial.problems.structure import FREE, Structure
 from congenial.requests.model import Unit
@@ -46,6 +47,8 @@ class Audit:
     findings: Findings
     guarantee: Guarantee
     counts: Integers | None = field(default=None)
+    is_silent: bool = False
+    """Whether the method is suppress: then no fact is published, and none is in `structure`."""
 
     @property
     def verdict(self) -> str:
@@ -142,7 +145,21 @@ class Audit:
     @cached_property
     def search(self) -> PriceFound | NotSearched:
         """The dearest pair of tables that a short search met: what bounds cost at least."""
+        if self.is_silent:
+            return NotSearched("nothing is said that could lose anything")
         return search_price(self.structure, self.findings, self.counts)
+
+    @cached_property
+    def gamma(self) -> float | None:
+        """Gong & Meng's γ, where all laws are discrete Laplace: see `privacy/gamma.py`."""
+        reading = self.findings.reading
+        if (
+            not self.guarantee.proven
+            or self.is_silent
+            or any(f.currency != "epsilon" for f in reading.factors)
+        ):
+            return None
+        return gamma(reading, self.structure.domain.shape, self.unit)
 
     def explain(self) -> str:
         """The audit as a person reads it."""
@@ -157,6 +174,7 @@ class Audit:
             "nearest": [{"cell": cell, "change": by} for cell, by in self.nearest],
             "determined": [self.structure.domain.cell(int(cell)) for cell in self.determined],
             "single_cells": [{"fact": fact, "label": label} for fact, label in self.single_cells],
+            "gamma": self.gamma,
             "price": self.guarantee.price,
             "search": self._search_json(),
             "guarantee": self.guarantee.to_json(),
@@ -198,6 +216,13 @@ def audit(
     return Audit(structure, unit, found, stated(structure, unit, found), counts)
 
 
+def silence(structure: Structure, unit: Unit) -> Audit:
+    """The audit of a request that suppresses: no fact is published, and there is nothing to find."""
+    bare = replace(structure, facts=(), limits=(), measured=())
+    said = guarantee(structure, unit, "suppress")
+    return Audit(bare, unit, find(bare, unit), said, is_silent=True)
+
+
 def _limits(bound: Bounded, counts: Integers) -> Known:
     """What a bound, or the published band of a count, says of each form."""
     family: Family = bound.family
@@ -211,6 +236,10 @@ def _limits(bound: Bounded, counts: Integers) -> Known:
 
 def _lines(audit: Audit) -> Iterator[str]:
     changes, said = audit.findings.changes, audit.guarantee
+    if audit.is_silent:
+        yield "The method is suppress: no fact is published, and nothing is disclosed."
+        yield f"  {said.sentence}"
+        return
     yield f"The facts leave: {audit.verdict}."
     if changes.units == 1:
         yield f"  One {said.unit} alone can change every cell that is not public ({said.change})."
@@ -226,6 +255,8 @@ def _lines(audit: Audit) -> Iterator[str]:
     if said.proven and said.price:
         yield f"  Bounds add at most {100 * said.price:.1f} % to the loss."
     yield from _searched(audit)
+    if audit.gamma is not None:
+        yield f"  In Gong & Meng's terms γ = {audit.gamma:.4g}, for k = {counts} changed records."
     yield f"  {said.sentence}"
     if audit.counts is not None:
         yield from _confidential(audit)
