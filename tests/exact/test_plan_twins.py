@@ -1,5 +1,7 @@
 """Kernels agree with their plain twins on the same words, and an interruption changes nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +13,7 @@ from congenial.planning.drawing import _Given
 from congenial.randomness import SEGMENT, SeededSource
 from congenial.requests.builders import measure, nonnegative, total
 from congenial.samplers.running import run
-from congenial.samplers.tree import sampler
+from congenial.samplers.tree import growing, sampler
 from congenial.samplers.tree.growing import RefusedError, grow_forest
 from congenial.samplers.tree.sampler import ready
 from support.plans import Case, twin_draw
@@ -138,6 +140,28 @@ def test_twins_agree_on_rows_of_more_than_one_segment_and_where_no_row_is_kept(e
         assert (row == twin_draw(kept, sources[2])).all()
     assert len({source.used for source in sources}) == 1
     assert (kept.tree.grown.size.max() > 2 * SEGMENT) == (epsilon < 1)
+
+
+def test_draws_that_begin_again_agree_and_may_be_interrupted(monkeypatch):
+    monkeypatch.setattr(growing, "_ASIDE", -5.0)
+    case = Case({"a": 3}, [1, 5, 4], [measure("cells", DiscreteLaplace(1.0))], [total()], [nonnegative()])
+    made = case.prepared(monkeypatch)
+    assert len(made.tree.grown.watched)
+    words = some_words(40_000, 2)
+    straight, plain = Listed(words), Listed(words)
+    rows = made.draws(4000, straight)
+    forgetful = replace(made.tree.grown, watched=np.empty(0, np.int64), watched_low=np.empty(0, np.int64))
+    forgetful = replace(forgetful, watched_high=np.empty(0, np.int64))
+    short = Listed(words)
+    replace(made, tree=replace(made.tree, grown=forgetful)).draws(4000, short)
+    assert short.used != straight.used  # some draws did begin again
+    for row in rows:
+        assert (row == twin_draw(made, plain)).all()
+    assert plain.used == straight.used
+    assert (rows + np.array(case.x) >= 0).all()
+    for step in (1, 2, 3, 7, 50):
+        broken = Listed(words, range(step, len(words), step))
+        assert (made.draws(400, broken) == rows[:400]).all()
 
 
 def test_words_at_the_ends_of_their_range_are_read_alike(monkeypatch):

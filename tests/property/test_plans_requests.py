@@ -193,3 +193,19 @@ def test_any_request_ends_in_a_plan_that_explains_itself_or_in_an_error_of_ours(
         blocks_are_the_cells(plan)
         assert plan.explain()
         assert len(plan.to_json()["blocks"]) == len(plan.blocks)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=cases())
+def test_a_plan_without_data_says_the_same_whenever_it_is_asked(case):
+    request = cg.Request(list(case.measured), list(case.facts), list(case.bounds))
+    try:
+        plans = [cg.plan(case.structure.domain, request) for _ in range(2)]
+    except (NoLawError, NothingToProtectError):
+        return
+    one, two = plans
+    assert one.is_public
+    assert one.explain() == two.explain()
+    assert one.to_json() == two.to_json()
+    with pytest.raises(cg.ArgumentError):
+        one.draws(1, SeededSource(1))
