@@ -23,7 +23,7 @@ _STEEP = 0.98
 """The share of a law's rate that a tilt goes to on a side where nothing else bounds it."""
 
 _REACH = 1 << 18
-_STEPS = 18
+_STEPS = 24
 
 
 def tilts(forest: Forest) -> tuple[FloatArray, FloatArray]:
@@ -80,33 +80,67 @@ def _moments(forest: Forest, total: FloatArray, which: IntArray) -> tuple[FloatA
 
 
 def _truncated(laws: Laws, slope: float, lower: IntArray, upper: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Moments of one tilted law between many limits, by sums from the side where its mass is small."""
-    room = max(laws[0].rate - abs(slope), laws[0].rate * (1 - _STEEP)) if laws[0].power == 1 else 0.0
-    least = 60 / room if room else laws[0].reach(-80) + abs(slope) / laws[0].rate
-    reach = int(min(least, _REACH))
-    if abs(slope) >= laws[0].rate and laws[0].power == 1:
-        reach = max(reach, int(min(_REACH, np.abs(np.where(slope < 0, lower, upper)).max())))
-    reach += int(min(max(0, lower.max(), -upper.min()), _REACH))
-    z = np.arange(-reach, reach + 1, dtype=np.float64)
+    """Moments of one tilted law between many limits."""
+    if slope > 0:
+        mean, variance = _truncated(laws, -slope, -upper, -lower)
+        return -mean, variance
+    low, high = _span(laws, slope, lower, upper)
+    mean, variance = _above(laws, slope, low, high, np.clip(lower, low, high))
+    # limits on the side where the law falls anyway are few and near: each by itself
+    near = np.flatnonzero(upper < high)
+    member, first = kernels.distinct(np.stack([lower[near], upper[near]], axis=1))
+    for at, leaf in enumerate(near[first].tolist()):
+        z = np.arange(max(low, min(lower[leaf], upper[leaf])), upper[leaf] + 1, dtype=np.float64)
+        exponent = _exponent(laws, slope, z)
+        weights = np.exp(exponent - exponent.max())
+        middle = float((weights * z).sum() / weights.sum())
+        mine = near[member == at]
+        mean[mine] = middle
+        variance[mine] = float((weights * (z - middle) ** 2).sum() / weights.sum())
+    return mean, variance
+
+
+def _span(laws: Laws, slope: float, lower: IntArray, upper: IntArray) -> tuple[int, int]:
+    """Values between which a law that is tilted downwards has its mass, whatever the limits."""
+    if any(law.power == 2 for law in laws):
+        stiff = 2 * sum(law.rate for law in laws if law.power == 2)
+        reach = min(law.reach(-80) for law in laws if law.power == 2)
+        left = right = reach - slope / stiff
+    else:
+        rate = sum(law.rate for law in laws)
+        right = 60 / (rate - slope)
+        left = 60 / max(rate + slope, rate * (1 - _STEEP))
+        if rate + slope <= 0:
+            left = float(_REACH)
+    low = max(-int(min(left, _REACH)), int(max(lower.min(), -_REACH)))
+    high = int(min(right, _REACH)) + max(0, int(lower.max()))
+    return min(low, int(upper.min())) if upper.min() < low else low, max(high, low + 1)
+
+
+def _exponent(laws: Laws, slope: float, z: FloatArray) -> FloatArray:
     exponent = slope * z
     for law in laws:
-        exponent -= law.rate * np.abs(z) ** law.power
-    weights = np.exp(exponent - exponent.max())
-    least_value, most_value = np.maximum(lower, -reach), np.minimum(upper, reach)
-    if slope > 0:
-        weights, z = weights[::-1], z[::-1]
-        lower, upper = -upper, -lower
-    first = np.clip(lower + reach, 0, 2 * reach)
-    beyond = np.clip(upper + reach + 1, 1, 2 * reach + 1)
-    moments = []
-    for power in range(3):
-        sums = np.zeros(2 * reach + 2)
-        sums[:-1] = np.cumsum((weights * z**power)[::-1])[::-1]
-        moments.append(sums[first] - sums[beyond])
-    # far out the differences are rounding: a mean between the limits is near enough to steer by
-    mass = np.maximum(moments[0], 1e-300)
-    mean = np.clip(moments[1] / mass, least_value, most_value)
-    return mean, np.clip(moments[2] / mass - mean * mean, 0.0, float(reach) ** 2)
+        exponent = exponent - law.rate * np.abs(z) ** law.power
+    return exponent
+
+
+def _above(
+    laws: Laws, slope: float, low: int, high: int, start: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of a law on start … high, for many starts.
+
+    With W(z) the mass from z on, the mean of what lies above z is Σ_{j>z} W(j)/W(z), and twice the next such
+    sum gives the square; all as logarithms, so that no mass is too small.
+    """
+    mass = _exponent(laws, slope, np.arange(low, high + 1, dtype=np.float64))
+    sums = []
+    for _ in range(3):
+        mass = np.logaddexp.accumulate(mass[::-1])[::-1]
+        sums.append(np.append(mass, [-np.inf, -np.inf, -np.inf]))
+    at = start - low
+    first = np.exp(sums[1][at + 1] - sums[0][at])
+    second = 2 * np.exp(sums[2][at + 2] - sums[0][at])
+    return start + first, np.maximum(second + first - first * first, 0.0)
 
 
 def _solve(forest: Forest, nodes: IntArray, theta: FloatArray, total: FloatArray) -> None:
