@@ -135,6 +135,8 @@ def _price(said: Guarantee) -> str:
 
 
 def _certificate(plan: Plan) -> list[str]:
+    if plan.drawing.refused and plan.is_public and plan.structure.limits:
+        return ["", "Which sampler serves, and how large the noise will be, depends on the counts."]
     if plan.drawing.refused:
         return ["", "Some blocks have no exact sampler: `release` and `simulate` would stop."]
     allowance = plan.allowance

@@ -59,6 +59,8 @@ def plan(table: Table | Domain, request: Request) -> Plan:
     check_normaliser(layout if counts is not None else _limited(structure, layout), domain)
     drawing = prepare(layout)
     blocks = planned_blocks(drawing, is_public=counts is None)
+    if counts is None and (structure.limits or any(fact.band for fact in structure.facts)):
+        blocks = tuple(_before_bounds(block) for block in blocks)
     return Plan(request, structure, blocks, notices, drawing, said, counts)
 
 
@@ -73,6 +75,15 @@ def _promised(structure: Structure, request: Request) -> tuple[Structure, Guaran
 def _limited(structure: Structure, layout: Layout) -> Layout:
     """A layout that knows which sums are limited: without counts, enough to see what can run off."""
     return decompose(without_centre(structure)) if len(free_cells(layout)) else layout
+
+
+def _before_bounds(block: PlannedBlock) -> PlannedBlock:
+    """What a plan without data can say of a block: the counts decide which bounds are felt."""
+    if block.sampler == "determined":
+        return block
+    if block.sampler is None:
+        return replace(block, why="depends on the counts: bounds keep what is not measured")
+    return replace(block, why=f"before bounds, which the counts decide: {block.why}")
 
 
 def _check_something_left(layout: Layout) -> None:

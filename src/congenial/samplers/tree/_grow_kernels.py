@@ -147,7 +147,7 @@ def _multiply(one, two, table, pool, used, start, low, size, error, logs, left, 
     return pool, used
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def grow(
     bag_start,
     bag_class,
@@ -167,6 +167,7 @@ def grow(
     factor_tail,
     cut,
     room,
+    most,
 ):
     """Tables of every class, from the leaf classes up.
 
@@ -176,7 +177,8 @@ def grow(
     (-1 for leaves), and how many children it is the sum of.
     Returns (status, pool, those, the message of every class, the mass of every class before it was
     normalised: for a fixed root the probability of zero). `room` is the number of pool entries
-    allowed; status 1: more are needed; 2: nothing is left inside the limits.
+    allowed; status 1: more are needed; `most` the number of
+    multiplications, status 3: more are needed; 2: nothing is left inside the limits.
     """
     leaf_classes = leaf_low.size
     classes = leaf_classes + bag_start.size - 1
@@ -192,6 +194,7 @@ def grow(
     link, power, power_table = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64, np.int64)
     powers = 0
     used = leaf_weights.size
+    work = 0.0
     pool = _resized(leaf_weights, max(2 * used, 1 << 12))
     status = 0
     wanted = np.empty(128, dtype=np.int64)
@@ -223,8 +226,9 @@ def grow(
                     continue
                 a = _held(child, m // 2, message, head, link, power, power_table)
                 b = _held(child, m - m // 2, message, head, link, power, power_table)
-                if used + size[a] + size[b] > room:
-                    status = 1
+                work += float(size[a]) * float(size[b])
+                if used + size[a] + size[b] > room or work > most:
+                    status = 1 if work <= most else 3
                     break
                 pool, used = _multiply(
                     a, b, count, pool, used, start, low, size, error, logs, left, right, leaves, even, cut
@@ -245,8 +249,9 @@ def grow(
                 break
             table = _held(child, many, message, head, link, power, power_table)
             if two >= 0:
-                if used + size[one] + size[two] > room:
-                    status = 1
+                work += float(size[one]) * float(size[two])
+                if used + size[one] + size[two] > room or work > most:
+                    status = 1 if work <= most else 3
                     break
                 pool, used = _multiply(
                     one, two, count, pool, used, start, low, size, error, logs, left, right, leaves, even, cut
@@ -273,8 +278,9 @@ def grow(
         if n < 1:
             status = 2
             break
-        if used + n > room:
-            status = 1
+        work += float(n) * float(min(size[one], size[two]))
+        if used + n > room or work > most:
+            status = 1 if work <= most else 3
             break
         pool = _ensure(pool, used + n)
         made = pool[used : used + n]

@@ -7,7 +7,10 @@ the node's own law, limits or fact demand); this is carried up to the root.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +36,12 @@ _DEEPEST = -900.0
 
 _FAR_REACH = 4096
 """Values that a law reaches from where on the limits of leaves are worked out from those of others."""
+
+_MOST_WORK = 4e12
+"""Multiplications that the tables of one plan may take: some minutes."""
+
+_WHILE = 1e9
+"""Multiplications that take long enough for a person to change their mind."""
 
 _ROUND = 2.0**-53
 
@@ -129,7 +138,9 @@ def _grow(
     label, first = classes.classify(starts, children, leaf_class, len(leaf_first), trait)
     bag_start, bag_class, bag_count = classes.bags(starts, children, label, first)
     kind = trait[first]
-    made = kernels.grow(
+    made = _interruptible(
+        (len(bag_class) + 1) * float(max(len(w.weights) for w in leaf_tables)) ** 2,
+        kernels.grow,
         bag_start,
         bag_class,
         bag_count,
@@ -144,10 +155,13 @@ def _grow(
         np.array([w.tail for w in factors]),
         2.0**cut,
         int(memory / 8),
+        _MOST_WORK,
     )
     status, pool, start, low, size, error, broken, logs, left, right, members, message, _ = made
     if status == 1:
         raise RefusedError("its tables would need more memory than allowed")
+    if status == 3:
+        raise RefusedError("its tables would take longer than any plan should")
     if status == 2:
         raise _TooShortError
     roots = forest.roots
@@ -177,6 +191,20 @@ def _grow(
         forest.lower[watched],
         forest.upper[watched],
     )
+
+
+def _interruptible(work: float, kernel: Callable[..., Any], *args: Any) -> Any:
+    """Call a kernel that lets go of the interpreter, so that Ctrl-C gets through where it takes a while."""
+    if work < _WHILE:
+        return kernel(*args)
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(kernel(*args)), daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if not found:
+        raise MemoryError
+    return found[0]
 
 
 def _chances(watched: IntArray, leaf_class: IntArray, many: int, chance: float) -> FloatArray:
