@@ -17,7 +17,7 @@ from congenial.requests.builders import (
     total,
     zeros,
 )
-from congenial.samplers.crossing.tables import Unary
+from congenial.samplers.crossing.tables import Terminal, Unary
 from congenial.samplers.quotient import prepare
 from support.plans import Case, agrees
 
@@ -206,3 +206,29 @@ def test_points_are_every_point_of_the_lattice_inside_the_windows():
         grid = np.stack([axis.reshape(-1) for axis in axes], axis=1)
         true = {tuple(z) for z in grid[(grid @ facts.T == 0).all(axis=1)].tolist()}
         assert {tuple(z) for z in prepare(unaries, facts, []).points.tolist()} == true
+
+
+def test_a_quotients_certificate_divides_by_what_the_facts_leave():
+    """Two laws that lean apart, held equal: the far values that a window cuts off are as likely as any."""
+    falling, rising = np.exp(-np.arange(13.0)), np.exp(np.arange(13.0))
+    kept = falling[:7]
+    short = Unary(0, kept / kept.sum(), trimmed=float(falling[7:].sum() / kept.sum()))
+    made = prepare([short, Unary(0, rising / rising.sum())], np.array([[1, -1]]), [])
+    # the true law is uniform on 0 … 12, the sampler's on 0 … 6
+    assert np.abs(made.weights / made.weights.sum() - 1 / 7).max() < 1e-15
+    assert short.trimmed < 1e-3
+    assert 2.0**made.certificate.tail_log2 >= 6 / 13
+
+
+def test_a_quotients_certificate_counts_what_a_measured_form_leaves_out():
+    flat = Unary(-8, np.full(17, 1 / 17), open_below=False, open_above=False)
+    law = np.exp(-np.abs(np.arange(-8.0, 9.0)))
+    cut = law[6:11]
+    table = Unary(-2, cut / cut.sum(), trimmed=float((law.sum() - cut.sum()) / cut.sum()))
+    form = Terminal(np.array([1, 0]), "law", table)
+    made = prepare([flat, flat], np.array([[1, 1]]), [form])
+    points = made.points[:, 0]
+    true = dict(zip(range(-8, 9), law / law.sum(), strict=True))
+    drawn = dict(zip(points.tolist(), made.weights / made.weights.sum(), strict=True))
+    distance = 0.5 * sum(abs(true[z] - drawn.get(z, 0.0)) for z in true)
+    assert 0.01 < distance <= 2.0**made.certificate.tail_log2

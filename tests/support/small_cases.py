@@ -37,6 +37,14 @@ CASES = {
         [nonnegative(), at_most("cells", 4), at_most({"p": "p0"}, 5)],
         window=6,
     ),
+    "cells bounded on both sides": Case(
+        {"a": 4},
+        [4] * 4,
+        [measure("cells", L(1.0))],
+        [total()],
+        [nonnegative(), at_most("cells", 8)],
+        window=4,
+    ),
     "open roots": Case(
         {"p": [2, 2]}, [2, 0, 1, 3], [measure("cells", L(4.0)), measure({"p": "p0"}, L(2.0))], [], window=8
     ),

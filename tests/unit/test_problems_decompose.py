@@ -103,6 +103,14 @@ def test_limits_that_those_below_imply_are_dropped_without_overflow():
     forest = Case(TREE, [2, 0, 1, 3, 0], CELLS, [total()], low).layout.forest
     inner = np.arange(len(forest.parent)) >= 5
     assert (forest.lower[inner] == -FREE).all()
+    # two cells that may rise by 1 and by 3: a limit of 4 on both is implied, one of 3 is not
+    for limit, kept in ((6, FREE), (5, 3)):
+        bounds = [at_most("cells", 3), at_most({"p": {"n": [["node0"]]}}, limit)]
+        forest = Case({"p": [2, 2]}, [2, 0, 1, 3], CELLS, [total()], bounds).layout.forest
+        assert sorted(forest.upper[4:].tolist())[0] == kept
+        bounds = [at_least("cells", 0), at_least({"p": {"n": [["node0"]]}}, 6 - limit)]
+        forest = Case({"p": [2, 2]}, [2, 2, 1, 3], CELLS, [total()], bounds).layout.forest
+        assert sorted(forest.lower[4:].tolist())[-1] == (-FREE if kept == FREE else -3)
     # what is implied by sums that no 64 bits hold is nothing
     huge = [at_most("cells", 2**62 - 1), at_most({"p": "p0"}, 7)]
     forest = Case({"p": [5, 5]}, [1] * 10, CELLS, [total()], huge).layout.forest
