@@ -79,7 +79,7 @@ def test_such_totals_are_met_by_tilts(monkeypatch):
     theta, above = tilts(grown.forest)
     assert theta[grown.forest.roots[0]] < -0.05
     assert (above == theta[grown.forest.roots[0]]).all()
-    # the tilt keeps windows short: without it the sum of the empty cells would have to reach 30 deviations down
+    # the tilt keeps windows short: without it the sum would have to reach 30 deviations down
     assert grown.size.max() < 700
 
 
