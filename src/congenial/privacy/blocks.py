@@ -18,7 +18,10 @@ BOUNDED = (
     "discrete Gaussian is conditioned on bounds that the facts do not imply, "
     "and then the rho of the noise alone is false"
 )
-WAYS_OUT = "Use discrete Laplace; or draw without bounds and project, which costs nothing extra."
+WAYS_OUT = (
+    "Use discrete Laplace throughout. (Drawing without bounds and projecting would cost nothing extra; it is "
+    "not built yet.)"
+)
 
 
 def unproven(reading: Reading, changes: Changes, bounds: Binding) -> str:
