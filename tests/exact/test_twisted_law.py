@@ -45,6 +45,18 @@ def test_it_has_the_law_however_many_rows_a_column_leaves_for_last(size, bounds,
     assert apart(attempted(twin)[0], brute(array)) < 1e-12
 
 
+@pytest.mark.parametrize("size", [0, 2])
+@pytest.mark.parametrize("bounds", ["free", "nonnegative", "zeros"])
+def test_it_has_the_law_where_rows_are_drawn_one_by_one_given_their_sum(size, bounds, monkeypatch):
+    monkeypatch.setattr(twisted_bounds, "_group_size", lambda *_: size)
+    array = array_of("3x3", "laplace", bounds)
+    twin = prepared(array, kind=Conditioned)
+    marks = twin.built.tables.column_marks.copy()
+    marks[:, kernels.LIMIT] = 0
+    twin = replace(twin, built=replace(twin.built, tables=twin.built.tables._replace(column_marks=marks)))
+    assert apart(attempted(twin)[0], brute(array)) < 1e-12
+
+
 def test_like_rows_share_their_tables_and_have_the_law():
     law = boxed(DiscreteLaplace(0.5), -3, 3)
     array = [[law] * 3] * 3

@@ -53,6 +53,42 @@ def test_the_kernel_draws_what_the_twin_draws(name, depth):
     assert words[used] == source.take(1)[0]
 
 
+@pytest.mark.parametrize("limit", [0, 1, 2])
+@pytest.mark.parametrize("name", ["4x4", "12x3", "counts", "short"])
+def test_the_kernel_draws_what_the_twin_draws_where_tries_end_early(name, limit):
+    plan, draws = case(name), 12
+    marks = plan.built.tables.column_marks.copy()
+    marks[:, kernels.LIMIT] = limit
+    plan = replace(plan, built=replace(plan.built, tables=plan.built.tables._replace(column_marks=marks)))
+    source = SeededSource(6)
+    expected = np.array([plan.draw(source) for _ in range(draws)])
+    words = SeededSource(6).take(1 << 15)
+    for seen in (len(words), 3000, 200):
+        out = np.zeros_like(expected)
+        done, used = plan.fill(words[:seen], out)
+        assert used <= seen
+        assert (out[:done] == expected[:done]).all()
+        if seen == len(words):
+            assert done == draws
+            assert words[used] == source.take(1)[0]
+
+
+def test_an_unlikely_sum_does_not_take_words_without_end():
+    # the group's sum is often far out: forcing one row would take thousands of tries, now and then millions
+    law = unary_from_law(DiscreteLaplace(1.0), None, None, -60.0)
+    plan = prepared([[law] * 6] * 40, -40.0)
+    assert (plan.built.tables.column_marks[:, kernels.OUTSIDE] < 40).all()
+    source, most = SeededSource(2), 0
+    out = np.zeros((1, plan.width), dtype=np.int64)
+    for _ in range(4000):
+        words = source.take(1 << 17)
+        done, used = plan.fill(words, out)
+        source.give_back(len(words) - used)
+        most = max(most, used)
+        assert done == 1
+    assert most < 20_000
+
+
 def test_most_tests_are_decided_by_a_few_frequencies():
     out = np.zeros((20_000, 16), dtype=np.int64)
     words = SeededSource(1).take(1 << 22)

@@ -31,8 +31,8 @@ WINDOWS = 6
 TOP, AT, BEFORE, FROM, GUIDE, WAVE = range(6)
 MARKS = 6
 # columns of `Tables.column_marks`
-KEPT, GROUP_KEPT, STORED, PERIOD, OUTSIDE, PHASE = range(6)
-COLUMN_MARKS = 6
+KEPT, GROUP_KEPT, STORED, PERIOD, OUTSIDE, PHASE, LIMIT = range(7)
+COLUMN_MARKS = 7
 
 _TRIM = 1e-13  # tails dropped by the second squeeze, a row
 
@@ -71,7 +71,7 @@ class Tables(NamedTuple):
 
 
 @njit(cache=True, _nrt=False)
-def _fill_law(tables, t, j, s, out):
+def fill_law(tables, t, j, s, out):
     """h_js for one row class on its feasible z; (first z, how many)."""
     windows, facts = tables.windows, tables.facts
     lo, at = windows[t, j, LAW_LO], windows[t, j, LAW_AT]
@@ -95,11 +95,11 @@ def chance_of_sum(tables, j, remainders, begin, target, room):
     room[law, 0] = 1.0
     for n in range(begin, tables.rows):
         i = tables.order[j, n]
-        start, width = _fill_law(tables, tables.row_class[i], j, remainders[i], room[2])
+        start, width = fill_law(tables, tables.row_class[i], j, remainders[i], room[2])
         lo += start
         if n == tables.rows - 1:
             break
-        _convolve(room[law], 0, size, room[2], 0, width, room[1 - law])
+        convolve(room[law], 0, size, room[2], 0, width, room[1 - law])
         size += width - 1
         law = 1 - law
     total = 0.0
@@ -117,9 +117,9 @@ def _trimmed_chance(tables, j, remainders, begin, target, room):
     room[law, 0] = 1.0
     for n in range(begin, tables.rows):
         i = tables.order[j, n]
-        start, width = _fill_law(tables, tables.row_class[i], j, remainders[i], room[2])
+        start, width = fill_law(tables, tables.row_class[i], j, remainders[i], room[2])
         a, b, lost = _core(room[2], width)
-        _convolve(room[law], first, size, room[2], a, b - a, room[1 - law])
+        convolve(room[law], first, size, room[2], a, b - a, room[1 - law])
         law = 1 - law
         first, last, more = _core(room[law], size + b - a - 1)
         size = last - first
@@ -130,7 +130,7 @@ def _trimmed_chance(tables, j, remainders, begin, target, room):
 
 
 @njit(cache=True, _nrt=False)
-def _convolve(law, first, size, one, start, width, out):
+def convolve(law, first, size, one, start, width, out):
     """out = law[first …] ⊛ one[start …], term by term of `one`."""
     for k in range(size + width - 1):
         out[k] = 0.0

@@ -12,7 +12,7 @@ a column. Compiled without reference counts, which would cost more than the draw
 import numpy as np
 from numba import njit
 
-from congenial.samplers._words import uniform
+from congenial.samplers._words import categorical, uniform
 from congenial.samplers.crossing._twisted_chance_kernels import (
     AT,
     BEFORE,
@@ -26,6 +26,7 @@ from congenial.samplers.crossing._twisted_chance_kernels import (
     LAW_HI,
     LAW_LO,
     LEFT,
+    LIMIT,
     LOWEST,
     OUTSIDE,
     PEAK,
@@ -34,10 +35,15 @@ from congenial.samplers.crossing._twisted_chance_kernels import (
     TOP,
     VALUE,
     column_passes,
+    convolve,
+    fill_law,
     group_numbers,
     group_passes,
     multiplied,
 )
+
+SHORT = -1
+"""Instead of a cursor: the draw needs more room."""
 
 
 @njit(cache=True, inline="always", _nrt=False)
@@ -151,11 +157,14 @@ def _forced_weight(tables, t, j, s, z):
 
 
 @njit(cache=True, inline="always", _nrt=False)
-def _draw_column(words, at, tables, j, remainders, states, draw, whole, scale, marks, waves, depth, room):
-    """One column given its remainders and that it sums to zero; the cursor, past the end if unfinished.
+def _draw_column(
+    words, at, tables, j, remainders, states, draw, whole, scale, marks, ends, waves, depth, room, spare
+):
+    """One column given its remainders and that it sums to zero: the cursor, past the end if unfinished.
 
     The rows outside the group are drawn until the group is likely enough to make up for their sum; then
-    the group is drawn, all but its flattest row, which is forced and kept with chance h/max h.
+    the group is drawn, all but its flattest row, which is forced and kept with chance h/max h. Where
+    that fails time and again, since the sum is unlikely, it is drawn row by row given its sum.
     """
     size, rows = words.size, tables.rows
     last = _gather(tables, j, states, whole, scale, marks)
@@ -176,7 +185,7 @@ def _draw_column(words, at, tables, j, remainders, states, draw, whole, scale, m
     begin = outside if outside < rows else 0
     i = tables.order[j, last]
     peak = tables.facts[states[i], PEAK]
-    while True:
+    for _ in range(tables.column_marks[j, LIMIT]):
         more, at = _draw_rows(
             words, at, tables, j, remainders, begin, rows, last, draw, whole, scale, marks
         )
@@ -191,6 +200,86 @@ def _draw_column(words, at, tables, j, remainders, states, draw, whole, scale, m
             if u <= weight / peak:
                 draw[i] = forced
                 return at
+    if spare.size == 0:
+        return SHORT
+    return _draw_one_by_one(words, at, tables, j, remainders, begin, -total, draw, spare, ends)
+
+
+@njit(cache=True, _nrt=False)
+def _draw_one_by_one(words, at, tables, j, remainders, begin, target, draw, spare, ends):
+    """The rows from `begin` in the column's order given their sum: the cursor.
+
+    Each row's weights are its law times the law of the sum of those after it, by direct convolution.
+    `ends` notes, by row: where its law is stored, its length; where the sum from it on is, its length, its
+    least value.
+    """
+    count, order = tables.rows - begin, tables.order
+    weights, sums = spare[4:], spare
+    room = 4
+    for n in range(count):
+        t = tables.row_class[order[j, begin + n]]
+        room = max(room, 4 + tables.windows[t, j, LAW_HI] - tables.windows[t, j, LAW_LO] + 1)
+    sums[room] = 1.0
+    ends[count, 2], ends[count, 3], ends[count, 4] = room, 1, 0
+    room += 1
+    for n in range(count - 1, -1, -1):
+        i = order[j, begin + n]
+        start, width = fill_law(tables, tables.row_class[i], j, remainders[i], spare[room:])
+        ends[n, 0], ends[n, 1] = room, width
+        room += width
+        before, size = ends[n + 1, 2], ends[n + 1, 3]
+        convolve(sums, before, size, spare, ends[n, 0], width, spare[room:])
+        ends[n, 2], ends[n, 3], ends[n, 4] = room, size + width - 1, ends[n + 1, 4] + start
+        room += size + width - 1
+    for n in range(count):
+        low = ends[n, 4] - ends[n + 1, 4]
+        rest = target - low - ends[n + 1, 4]
+        first = max(0, rest - ends[n + 1, 3] + 1)
+        last = min(ends[n, 1] - 1, rest)
+        for k in range(first, last + 1):
+            weights[k] = spare[ends[n, 0] + k] * sums[ends[n + 1, 2] + rest - k]
+        k, at = _by_halves(words, at, weights, first, last + 1, spare[:2], spare[2:4])
+        draw[order[j, begin + n]] = low + k
+        target -= low + k
+    return at
+
+
+@njit(cache=True, _nrt=False)
+def _by_halves(words, at, weights, first, last, pair, scratch):
+    """A place in first … last-1 with probability in proportion to its weight: (place, cursor)."""
+    while last - first > 1:
+        middle = (first + last) // 2
+        pair[0], pair[1] = 0.0, 0.0
+        for k in range(first, middle):
+            pair[0] += weights[k]
+        for k in range(middle, last):
+            pair[1] += weights[k]
+        side = 0 if pair[1] == 0.0 else 1
+        if pair[0] > 0.0 and pair[1] > 0.0:
+            side, at = categorical(words, at, pair, scratch)
+        if side == 0:
+            last = middle
+        else:
+            first = middle
+    return first, at
+
+
+@njit(cache=True)
+def _spare_size(tables):
+    """What `_draw_one_by_one` needs in the column that needs most."""
+    most = 8
+    for j in range(tables.columns - 1):
+        begin = tables.column_marks[j, OUTSIDE]
+        begin = 0 if begin == tables.rows else begin
+        widest, length, need = 1, 1, 8
+        for n in range(tables.rows - 1, begin - 1, -1):
+            t = tables.row_class[tables.order[j, n]]
+            width = tables.windows[t, j, LAW_HI] - tables.windows[t, j, LAW_LO] + 1
+            widest = max(widest, width)
+            length += width - 1
+            need += width + length
+        most = max(most, need + widest)
+    return most
 
 
 @njit(cache=True)
@@ -213,25 +302,32 @@ def fill_columns(words, out, tables, depth):
     Words and attempts of an unfinished draw are not counted.
     """
     rows = tables.rows
-    return _filled(
-        words,
-        out,
-        tables,
-        depth,
-        np.zeros((3, rows), dtype=np.int64),
-        np.empty((rows, 3)),
-        np.empty((rows, 2)),
-        np.empty((rows, 2, 4), dtype=np.int64),
-        np.empty((2, tables.column_marks[:, STORED].max())),
-        work_space(tables),
-    )
+    integers = np.zeros((3, rows), dtype=np.int64)
+    whole, scale = np.empty((rows, 3)), np.empty((rows, 2))
+    marks = np.empty((rows, 2, 4), dtype=np.int64)
+    ends = np.empty((rows + 1, 5), dtype=np.int64)
+    waves = np.empty((2, tables.column_marks[:, STORED].max()))
+    room, spare = work_space(tables), np.empty(0)
+    done, used, attempts, undecided = 0, 0, 0, 0
+    while True:
+        found = _filled(
+            words[used:], out[done:], tables, depth, integers, whole, scale, marks, ends, waves, room, spare
+        )
+        done += found[0]
+        used += found[1]
+        attempts += found[2]
+        undecided += found[3]
+        if not found[4]:
+            return done, used, attempts, undecided
+        # seldom needed: the draw is begun again on its own words, with the room that it asked for
+        spare = np.empty(_spare_size(tables))
 
 
 @njit(cache=True, _nrt=False)
-def _filled(words, out, tables, depth, row_state, whole, scale, marks, waves, room):
-    """`fill_columns` in given work space."""
+def _filled(words, out, tables, depth, integers, whole, scale, marks, ends, waves, room, spare):
+    """`fill_columns` in given work space; last, whether it wants `spare` to go on."""
     rows, columns = tables.rows, tables.columns
-    remainders, states, draw = row_state[0], row_state[1], row_state[2]
+    remainders, states, draw = integers[0], integers[1], integers[2]
     at, used, done, attempts, counted, undecided = 0, 0, 0, 0, 0, 0
     while done < out.shape[0]:
         attempts += 1
@@ -245,16 +341,17 @@ def _filled(words, out, tables, depth, row_state, whole, scale, marks, waves, ro
             if j > 0:
                 u, at = uniform(words, at)
                 if at > words.size:
-                    return done, used, counted, undecided
+                    return done, used, counted, undecided, False
                 accepted, unsure = column_passes(tables, j, remainders, states, u, waves, depth, room)
                 undecided += unsure
                 if not accepted:
                     break
             at = _draw_column(
-                words, at, tables, j, remainders, states, draw, whole, scale, marks, waves, depth, room
-            )
-            if at > words.size:
-                return done, used, counted, undecided
+                words, at, tables, j, remainders, states, draw, whole, scale, marks, ends, waves, depth,
+                room, spare
+            )  # fmt: skip
+            if at > words.size or at == SHORT:
+                return done, used, counted, undecided, at == SHORT
             for i in range(rows):
                 out[done, tables.place[i * columns + j]] = draw[i]
                 remainders[i] -= draw[i]
@@ -264,4 +361,4 @@ def _filled(words, out, tables, depth, row_state, whole, scale, marks, waves, ro
             done += 1
             used = at
             counted = attempts
-    return done, used, counted, undecided
+    return done, used, counted, undecided, False

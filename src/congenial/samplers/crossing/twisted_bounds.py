@@ -36,6 +36,7 @@ _LONGEST = 1 << 16
 _FLOOR = 2.0**-100
 _RARE = 2.0**-24  # remainders beyond these tails have no squeeze
 _CHUNK = 1 << 20
+_LARGEST_GROUP = 2.0**23
 INFLATION = 1e-12
 """By how much every bound is raised, for the rounding of powers and products."""
 
@@ -181,20 +182,21 @@ def _group_size(
 ) -> int:
     """How many rows, of those that move most, a column leaves for last; 0 for one row, forced.
 
-    With a group of size g, the other rows are drawn about (bound of the group)/p times, then the group
-    about (its flattest row's peak)/(bound) times.
+    With a group of size g, the other rows are drawn about (bound of the group)/p times on average, then
+    the group about (its flattest row's peak)/p times: seldom so often, but often where its sum is unlikely.
     """
     rows = len(order)
     chance = math.exp(_log_bound(moduli, weights, typical.counts))
     heights = typical.heights[typical.row_class[order]][::-1]
     best = (float(heights[0]) / chance * rows, 0)
+    widest = max(len(law) for law in typical.laws)
     for size in sorted({round(2.0 ** (k / 2)) for k in range(2, 16)}):
-        if size > rows / 2:
+        if size > rows / 2 or size**2 * widest > _LARGEST_GROUP:
             break
         counts = np.bincount(typical.row_class[order[rows - size :]], minlength=len(weights))
         inner = _weights(np.where(counts > 0, typical.variance, 0.0), counts)
         bound = math.exp(_log_bound(moduli, inner, counts))
-        cost = bound / chance * (rows - size + 2) + float(heights[:size].min()) / bound * size + 2 + size / 4
+        cost = bound / chance * (rows - size + 2) + float(heights[:size].min()) / chance * size + 2 + size / 4
         best = min(best, (cost, size))
     return best[1]
 

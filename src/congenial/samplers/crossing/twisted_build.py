@@ -23,6 +23,7 @@ from congenial.samplers.crossing.twisted_windows import Step, Values, make_step,
 _ULP = 2.0**-53
 _UPWARD = 1 + 1e-9
 _RARE_REMAINDER = 2.0**-9  # remainders beyond these tails have no stored sums
+_LARGEST_GROUP = 2.0**25  # rows² × window from which drawing them one by one would take too much memory
 _STATE = 128.0  # bytes of a state but for its frequencies and stored sums
 _RARE_VALUE = 2.0**-10  # nor have values of z beyond these
 
@@ -187,6 +188,7 @@ def build(
     lanes = [_Lane(row, log2_mass - 16) for row in laws]
     store = _Store(len(laws), columns)
     grids: list[Grid] = []
+    limits: list[int] = []
     slack: list[tuple[float, float, float]] = []
     error = 0.0
     for t, lane in enumerate(lanes):
@@ -208,11 +210,12 @@ def build(
             lane.after = after if j else lane.after
             store.add_step(t, j, step, after.weights, bounds, room)
         grids.append(grid)
+        limits.append(_limit(grid, steps, row_class))
         slack.append((grid.slack, grid.group_wrap, _rounding(steps, counts)))
     for n, row in zip(counts, laws, strict=True):
         error += float(n) * sum(law.relative_error for law in row)
     missing = tuple(lane.missing(float(step.total[0])) for lane, step in zip(lanes, steps, strict=True))
-    tables = _tables(store, row_class, place, grids[::-1], np.array(slack[::-1]))
+    tables = _tables(store, row_class, place, grids[::-1], limits[::-1], np.array(slack[::-1]))
     chance = _first_chance(steps, counts)
     if not chance:
         raise InfeasibleError
@@ -223,12 +226,13 @@ def _column_error(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
     """How far rounding moves |ln| of the chance of one column.
 
     Picks count in the column itself, in its normaliser and in that of its group; convolutions in the
-    column's test, in its group's and in that one's normaliser. See docs/explanation/twisted-columns.md.
+    column's test, in its group's and in that one's normaliser, and five times more where a group is drawn
+    one by one. See docs/explanation/twisted-columns.md.
     """
     rows = int(counts.sum())
     picks = sum(float(n) * 6 * (step.spread + 2) for n, step in zip(counts, steps, strict=True))
     sums = sum(float(n) * (len(step.law.weights) + 4) for n, step in zip(counts, steps, strict=True))
-    return (3 * (picks + sums) + 8 * rows + 8) * _ULP
+    return (3 * picks + 8 * sums + 200 * rows + 8) * _ULP
 
 
 def _rounding(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
@@ -251,12 +255,22 @@ def _first_chance(steps: Sequence[Step], counts: NDArray[np.int64]) -> float:
     return chance / _UPWARD
 
 
-def _column_marks(grid: Grid, phases: int) -> NDArray[np.int64]:
+def _column_marks(grid: Grid, phases: int, limit: int) -> NDArray[np.int64]:
     marks = np.zeros(kernels.COLUMN_MARKS, dtype=np.int64)
     marks[kernels.KEPT], marks[kernels.GROUP_KEPT] = grid.kept, grid.group_kept
     marks[kernels.STORED], marks[kernels.PERIOD] = grid.stored, grid.period
     marks[kernels.OUTSIDE], marks[kernels.PHASE] = grid.outside, phases
+    marks[kernels.LIMIT] = limit
     return marks
+
+
+def _limit(grid: Grid, steps: Sequence[Step], row_class: NDArray[np.int64]) -> int:
+    """Tries at forcing one row after which drawing rows one by one, given their sum, costs no more."""
+    group = grid.order[grid.outside :] if grid.outside < len(grid.order) else grid.order
+    width = float(np.mean([len(steps[t].law.weights) for t in row_class[group]]))
+    if len(group) ** 2 * width > _LARGEST_GROUP:
+        return 1 << 62
+    return max(64, int(len(group) * width**2 / 100))
 
 
 def _tables(
@@ -264,13 +278,14 @@ def _tables(
     row_class: NDArray[np.int64],
     place: NDArray[np.int64],
     grids: Sequence[Grid],
+    limits: Sequence[int],
     slack: FloatArray,
 ) -> kernels.Tables:
     column_marks = []
-    for grid in grids:
+    for grid, limit in zip(grids, limits, strict=True):
         turns = 2 * np.pi * np.arange(grid.period) / grid.period
         phases = store.add_numbers(np.concatenate([np.cos(turns), np.sin(turns)]))
-        column_marks.append(_column_marks(grid, phases))
+        column_marks.append(_column_marks(grid, phases, limit))
     return kernels.Tables(
         rows=len(row_class),
         columns=len(grids) + 1,
