@@ -16,8 +16,8 @@ from congenial.problems.free import check_normaliser
 from congenial.randomness import SeededSource
 from congenial.samplers.base import Refusal
 from congenial.samplers.quotient import QuotientDraws
-from support.plans import dense, law_at, only_trees
-from support.random_requests import cases
+from support.plans import dense, form_rows, law_at, only_trees
+from support.random_requests import cases, keeps_everything
 
 DRAWS = 12
 
@@ -29,28 +29,6 @@ def no_long_search():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crossings, "_elimination", lambda *_: none)
         yield
-
-
-def rows(forms, cells):
-    return np.array(dense(forms, cells), dtype=np.int64).reshape(-1, cells)
-
-
-def keeps_everything(case, structure, noise):
-    """Facts to the last unit, bands, limits and zeros on x + z, from the request's own forms."""
-    x = np.array(case.x, dtype=np.int64)
-    cells = structure.domain.cells
-    good = np.ones(len(noise), dtype=bool)
-    for fact in structure.facts:
-        held = rows(fact.forms, cells)
-        if fact.band is None:
-            good &= (noise @ held.T == 0).all(axis=1)
-        else:
-            bands = [((table @ held.T) - 1) // fact.band for table in (noise + x, x)]
-            good &= (bands[0] == bands[1]).all(axis=1)
-    for limit in structure.limits:
-        values = (noise + x) @ rows(limit.forms, cells).T
-        good &= ((values >= limit.lower) & (values <= limit.upper)).all(axis=1)
-    return good & (noise[:, structure.zeros] == 0).all(axis=1)
 
 
 def determined(structure):
@@ -87,7 +65,7 @@ def log_weights(structure, noise):
     found = np.zeros(len(noise), dtype=np.longdouble)
     for measured in structure.measured:
         rate = measured.law.exact_rate
-        values = np.abs(noise @ rows(measured.forms, structure.domain.cells).T).astype(np.longdouble)
+        values = np.abs(noise @ form_rows(measured.forms, structure.domain.cells).T).astype(np.longdouble)
         found -= (values**measured.law.power).sum(axis=1) * (
             np.longdouble(rate.numerator) / np.longdouble(rate.denominator)
         )

@@ -100,6 +100,11 @@ def dense(forms: Forms, cells: int) -> list[list[int]]:
     return [row.tolist() for row in rows if row.any()]
 
 
+def form_rows(forms: Forms, cells: int) -> np.ndarray:
+    """Forms as a matrix."""
+    return np.array(dense(forms, cells), dtype=np.int64).reshape(-1, cells)
+
+
 def twin_draw(made: Drawing, source: Any) -> np.ndarray:
     """One draw of the whole table by the plain twins, part by part as `Drawing.draws` goes."""
     row = np.zeros(made.layout.width, dtype=np.int64)

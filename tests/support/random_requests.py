@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from congenial.laws import DiscreteGaussian, DiscreteLaplace
+from congenial.problems.structure import Structure
 from congenial.requests.builders import (
     at_least,
     at_most,
@@ -20,7 +21,7 @@ from congenial.requests.builders import (
 )
 from congenial.requests.model import Invariant
 from congenial.tables.queries import as_query
-from support.plans import Case
+from support.plans import Case, form_rows
 from support.structures import domain
 
 AXES: list[dict[str, Any]] = [
@@ -84,7 +85,7 @@ def groups(draw: Any, axis: Any) -> dict[str, list[Any]]:
 def facts(draw: Any, axes: dict[str, Any]) -> Any:
     kind = draw(st.integers(0, 9))
     if kind == 0:
-        return forms(draw(form_rows(axes)), name="forms")
+        return forms(draw(weighted_rows(axes)), name="forms")
     if kind == 1:
         return band(draw(queries(axes)), draw(st.integers(2, 6)))
     query = draw(queries(axes))
@@ -92,7 +93,7 @@ def facts(draw: Any, axes: dict[str, Any]) -> Any:
 
 
 @st.composite
-def form_rows(draw: Any, axes: dict[str, Any]) -> list[dict[str, Any]]:
+def weighted_rows(draw: Any, axes: dict[str, Any]) -> list[dict[str, Any]]:
     """One form of up to three cells with small weights."""
     made = domain(axes)
     chosen = draw(st.lists(st.integers(0, made.cells - 1), min_size=1, max_size=3, unique=True))
@@ -126,7 +127,7 @@ def limits(draw: Any, axes: dict[str, Any], x: list[int]) -> Any:
     values = _values(axes, query, x)
     slack = draw(st.sampled_from([0, 0, 1, 4, 30]))
     if draw(st.integers(0, 5)) == 0:
-        rows = draw(form_rows(axes))
+        rows = draw(weighted_rows(axes))
         case = Case(axes, x, MEASURED, [forms(rows, name="forms")])
         value = int(case.structure.facts[0].forms.sums(np.array(x, dtype=np.int64))[0])
         return bound_forms(rows, name="limit", at_least=value - slack)
@@ -148,3 +149,21 @@ def _row(made: Any, cell: int) -> dict[str, Any]:
         path = axis.path(len(axis.levels) - 1, int(leaf))
         found[axis.name] = list(path) if len(path) > 1 else path[0]
     return found
+
+
+def keeps_everything(case: Case, structure: Structure, noise: np.ndarray) -> np.ndarray:
+    """Facts to the last unit, bands, limits and zeros on x + z, from the request's own forms."""
+    x = np.array(case.x, dtype=np.int64)
+    cells = structure.domain.cells
+    good = np.ones(len(noise), dtype=bool)
+    for fact in structure.facts:
+        held = form_rows(fact.forms, cells)
+        if fact.band is None:
+            good &= (noise @ held.T == 0).all(axis=1)
+        else:
+            bands = [((table @ held.T) - 1) // fact.band for table in (noise + x, x)]
+            good &= (bands[0] == bands[1]).all(axis=1)
+    for limit in structure.limits:
+        values = (noise + x) @ form_rows(limit.forms, cells).T
+        good &= ((values >= limit.lower) & (values <= limit.upper)).all(axis=1)
+    return good & (noise[:, structure.zeros] == 0).all(axis=1)
