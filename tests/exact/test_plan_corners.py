@@ -230,3 +230,17 @@ def test_a_window_that_would_be_too_long_is_refused():
         window((DiscreteLaplace(1e-7),), -(2**62), 2**62, 0.0, -80.0)
     with pytest.raises(tables.TooWideError):
         window((), 0, 2**40, 0.0, -80.0)
+
+
+def test_atoms_share_a_law_only_if_limits_end_both_or_neither(monkeypatch):
+    """One cell's limit is where windows end anyway, the other's lies beyond: one table, and two laws."""
+    law = DiscreteLaplace(1.0)
+    grown = Case(SQUARE, [10**6] * 4, weighs(law), [margin("a"), margin("b")]).prepared().tree.grown
+    end = -int(grown.low[0])
+    x = [end, 10**6, 10**6, 10**6]
+    made = Case(SQUARE, x, weighs(law), [margin("a"), margin("b")], [nonnegative()]).prepared()
+    grown, (crossing,) = made.tree.grown, made.layout.crossings
+    unaries = crossings._unaries(crossing.atoms, grown, {})
+    assert len({int(grown.message[grown.label[atom]]) for atom in crossing.atoms}) == 1
+    assert [unary.open_below for unary in unaries] == [False, True, True, True]
+    assert len({id(unary) for unary in unaries}) == 2

@@ -58,7 +58,7 @@ def choose(
     allowance = log2_allowance - np.log2(max(1, len(crossings)))
     found: list[Choice] = []
     short = 0.0
-    shared: dict[int, Unary] = {}
+    shared: _Shared = {}
     for crossing in crossings:
         unaries = _unaries(number[crossing.atoms], grown, shared)
         try:
@@ -75,22 +75,22 @@ def choose(
     return tuple(found), float(np.ceil(short) + 8 if short > 0 else 0.0)
 
 
-def _unaries(nodes: IntArray, grown: Grown, shared: dict[int, Unary]) -> list[Unary]:
+_Shared = dict[tuple[int, bool, bool], Unary]
+"""Laws by table, and by whether limits (not windows) end it below and above."""
+
+
+def _unaries(nodes: IntArray, grown: Grown, shared: _Shared) -> list[Unary]:
     """The laws of atom sums; atoms alike share one object."""
     ends = _ends(grown)
     found = []
     for node, t in zip(nodes.tolist(), grown.message[grown.label[nodes]].tolist(), strict=True):
-        if t not in shared:
-            low, size = int(grown.low[t]), int(grown.size[t])
-            shared[t] = Unary(
-                low,
-                grown.table(t),
-                float(grown.error[t]),
-                2.0**-53 * 6 * float(size),
-                open_below=bool(ends[0][node] != low),
-                open_above=bool(ends[1][node] != low + size - 1),
-            )
-        found.append(shared[t])
+        low, size = int(grown.low[t]), int(grown.size[t])
+        open_below, open_above = bool(ends[0][node] != low), bool(ends[1][node] != low + size - 1)
+        key = t, open_below, open_above
+        if key not in shared:
+            rounding = 2.0**-53 * 6 * float(size)
+            shared[key] = Unary(low, grown.table(t), float(grown.error[t]), rounding, open_below, open_above)
+        found.append(shared[key])
     return found
 
 
