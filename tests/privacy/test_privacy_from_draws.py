@@ -103,7 +103,13 @@ PAIRS = {
         [margin("r"), margin("c")],
     ),
     "three two-way margins": Pair(
-        "weighted elimination", {"a": 3, "b": 3, "c": 3}, 9 + some(27), CUBE, cells(L(0.25)), THREE
+        "weighted elimination",
+        {"a": 3, "b": 3, "c": 3},
+        9 + some(27),
+        CUBE,
+        cells(L(0.25)),
+        THREE,
+        draws=5000,
     ),
 }
 PILE = Pair(

@@ -71,6 +71,7 @@ def rewritten(folder: Path, random: np.random.Generator, axes: list[str]) -> np.
     """Write a source with random counts."""
     cells = int(np.prod([len(_leaves(axis)) for axis in axes]))
     counts = random.integers(10**8, 10**9, cells) * (random.random(cells) > 0.3)
+    counts[-1] = random.integers(10**8, 10**9)
     _write_counts(folder, axes, counts)
     return counts
 
