@@ -23,14 +23,13 @@ import numpy as np
 
 from congenial.randomness import SeededSource
 from congenial.samplers.base import Certificate, Filled, IntArray, Source, Words
-from congenial.samplers.crossing import _elimination_kernels as kernels
 from congenial.samplers.crossing.elimination_layers_plan import by_layers, table_of
 from congenial.samplers.crossing.elimination_model import Model, reduce
 from congenial.samplers.crossing.elimination_plan import Limits, Planned, by_tables, refused
 from congenial.samplers.crossing.elimination_point import likely_point
 from congenial.samplers.crossing.elimination_program import Program, attempt
-from congenial.samplers.crossing.elimination_rows import independent_columns
-from congenial.samplers.crossing.elimination_windows import left_out_log, trimmed
+from congenial.samplers.crossing.elimination_rows import free_shares
+from congenial.samplers.crossing.elimination_windows import SETS, left_out_log, shared, trimmed
 from congenial.samplers.crossing.tables import Terminal, Unary
 
 NAME = "weighted elimination"
@@ -67,7 +66,7 @@ class PreparedElimination:
         """One line for a plan."""
         if not self.tests:
             return f"exact elimination, nothing is rejected; tables of {self.memory / 1e6:.1f} MB"
-        rejects = f"{self.tests} of {len(self.program.line)} steps can reject"
+        rejects = f"{self.tests} of {len(self.program.moves)} steps can reject"
         tables = f"tables of {self.memory / 1e6:.1f} MB"
         return f"{self.acceptance:.2g} of attempts accepted in a pilot, {rejects}; {tables}"
 
@@ -85,8 +84,8 @@ class PreparedElimination:
 
     def fill(self, words: Words, out: IntArray) -> Filled:
         """Rows of `out` by the kernel: the twin's draws on the same words."""
-        draws, used, _, _ = kernels.fill_rows(words, out, self.program, 2**62)
-        return Filled(int(draws), int(used))
+        draws, used, _, _ = self.program.fill(words, out)
+        return Filled(draws, used)
 
     def __repr__(self) -> str:
         return f"PreparedElimination({self.width} variables)"
@@ -124,16 +123,19 @@ class WeightedElimination:
                 f"they should leave out 2^{less:.0f} of what they do"
             )
         polish = 12 if model.variables <= 200 else 0
-        limits = Limits(allowance_log2, seconds, memory_limit, polish)
+        limits = Limits(allowance_log2, seconds, memory_limit, polish, max(30.0, 5 * seconds))
         plain = table_of(unaries, terminals)
         if plain is not None:
             model, point = plain, z
+        wide = model
         model, moved = _trimmed(model, point, limits)
+        model, differ = shared(model, wide)
         planned = by_layers(model, point, limits) if plain is not None else None
         if planned is None:
             planned = by_tables(model, point, limits)
         tail = np.logaddexp(np.logaddexp(left_out, moved), planned.log_left_out)
-        return _piloted(planned, float(tail) / _LN2, len(unaries))
+        error = planned.relative_error + differ * model.variables
+        return _piloted(planned, error, float(tail) / _LN2, len(unaries))
 
 
 def _trimmed(model: Model, point: IntArray, limits: Limits) -> tuple[Model, float]:
@@ -155,40 +157,39 @@ def _times(model: Model, point: IntArray) -> IntArray:
 
 def _left_out(unaries: Sequence[Unary], terminals: Sequence[Terminal], z: IntArray) -> float:
     """ln of the mass that the windows of the laws leave out, over the weight of the point z."""
-    sums = [float(u.weights.sum()) for u in unaries]
-    peaks = [float(u.weights.max()) / s for u, s in zip(unaries, sums, strict=True)]
+    laws = [u.weights / u.weights.sum() for u in unaries]
     missing = [u.trimmed for u in unaries]
-    least = sum(
-        math.log(float(u.weights[int(v) - u.lo]) / s) for u, v, s in zip(unaries, z, sums, strict=True)
-    )
-    for t in terminals:
-        if t.table is not None:
-            top = float(t.table.weights.max())
-            least += math.log(float(t.table.weights[int(t.coefficients @ z) - t.table.lo]) / top)
-            peaks.append(1.0)
-            missing.append(t.table.trimmed * float(t.table.weights.sum()) / top)
+    least = sum(math.log(float(law[int(v) - u.lo])) for law, u, v in zip(laws, unaries, z, strict=True))
     facts = [t.coefficients for t in terminals if t.kind == "fact"]
     rows = np.array(facts, dtype=np.int64).reshape(len(facts), len(unaries))
-    likely = np.argsort(peaks[: len(unaries)], kind="stable")
-    return left_out_log(peaks, missing, independent_columns(rows, likely), least)
+    costs = np.array([-math.log(float(law.max())) for law in laws])
+    shares = free_shares(rows, costs, SETS)
+    for t in terminals:
+        if t.table is not None:
+            # a factor that is at most one, and that its window leaves out in part
+            table = t.table.weights / t.table.weights.max()
+            least += math.log(float(table[int(t.coefficients @ z) - t.table.lo]))
+            laws.append(np.ones(1))
+            missing.append(t.table.trimmed * float(table.sum()))
+            shares = np.append(shares, 0.0)
+    return left_out_log(laws, missing, shares, least)
 
 
-def _piloted(planned: Planned, tail_log2: float, width: int) -> PreparedElimination:
+def _piloted(planned: Planned, error: float, tail_log2: float, width: int) -> PreparedElimination:
     """Measure acceptance and time on simulated words."""
     program = planned.program
     out = np.empty((_PILOT_DRAWS, len(program.parent)), dtype=np.int64)
     source = SeededSource(0)
-    kernels.fill_rows(source.take(1), out[:0], program, 0)  # compiled before the clock starts
+    program.fill(source.take(1), out[:0], 0)  # compiled before the clock starts
     draws = attempts = used = 0
     worst = 0.0
     least = 1 << 14
     begun = time.perf_counter()
     while draws < _PILOT_DRAWS and attempts < _PILOT_ATTEMPTS:
         words = source.take(least)
-        done, taken, tried, ratio = kernels.fill_rows(words, out[draws:], program, _PILOT_ATTEMPTS)
-        source.give_back(len(words) - int(taken))
-        draws, used, worst = draws + int(done), used + int(taken), max(worst, float(ratio))
-        attempts += int(tried)
+        done, taken, tried, ratio = program.fill(words, out[draws:], _PILOT_ATTEMPTS)
+        source.give_back(len(words) - taken)
+        draws, used, attempts, worst = draws + done, used + taken, attempts + tried, max(worst, ratio)
         if not done:
             least *= 2
             if least > 1 << 24:
@@ -200,7 +201,7 @@ def _piloted(planned: Planned, tail_log2: float, width: int) -> PreparedEliminat
         raise refused(f"none of {attempts} attempts of a pilot was accepted")
     acceptance = draws / attempts
     how = f"{NAME}: rejection with a proven bound, {acceptance:.2g} of attempts accepted in a pilot"
-    certificate = Certificate("exact", planned.relative_error, tail_log2, how)
+    certificate = Certificate("exact", error, tail_log2, how)
     hint = max(64, 4 * used // draws)
     return PreparedElimination(
         program,

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from congenial.samplers.base import FloatArray, IntArray
 from congenial.samplers.crossing import _elimination_kernels as kernels
+from congenial.samplers.crossing.elimination_descent import descended
 from congenial.samplers.crossing.elimination_model import Model, infeasible
 from congenial.samplers.crossing.elimination_scheme import Bucket, Ranges, Scheme, Step
 
@@ -319,17 +320,14 @@ def slopes(space: Workspace, choice: Choice, found: Pass) -> dict[int, tuple[Flo
     return slope
 
 
-def improve(
-    space: Workspace, choice: Choice, evaluations: int
-) -> tuple[float, Choice]:
+def improve(space: Workspace, choice: Choice, evaluations: int) -> tuple[float, Choice]:
     """Minimise the log bound over λ and shifts by L-BFGS; never worse than what came in.
 
-    **Cost.** About three passes an evaluation. Deterministic.
+    **Cost.** Two passes an evaluation. Deterministic.
     """
-    from scipy.optimize import minimize
-
     steps = [step for step in space.scheme.steps if len(step.buckets) > 1]
-    start = _flat(space, choice, steps)
+    if not steps or evaluations < 1:
+        return backward(space, choice).log_bound, choice
     best: tuple[float, Choice] = (np.inf, choice)
 
     def value(x: FloatArray) -> tuple[float, FloatArray]:
@@ -343,16 +341,12 @@ def improve(
         for step in steps:
             by_weight, by_shift = slope[step.variable]
             weights = trial[step.variable].weights
-            free = (weights - _LEAST_WEIGHT) / (1 - len(weights) * _LEAST_WEIGHT)
-            by_logit = free * (by_weight - free @ by_weight) * (1 - len(weights) * _LEAST_WEIGHT)
-            parts += [by_logit, by_shift.ravel()]
+            room = 1 - len(weights) * _LEAST_WEIGHT
+            free = (weights - _LEAST_WEIGHT) / room
+            parts += [free * (by_weight - free @ by_weight) * room, by_shift.ravel()]
         return found.log_bound, np.concatenate(parts)
 
-    if not steps or evaluations < 1:
-        return backward(space, choice).log_bound, choice
-    minimize(
-        value, start, jac=True, method="L-BFGS-B", options={"maxfun": evaluations, "maxiter": evaluations}
-    )
+    descended(value, _flat(space, choice, steps), evaluations)
     return best
 
 

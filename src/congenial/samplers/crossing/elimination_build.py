@@ -8,7 +8,7 @@ import numpy as np
 
 from congenial.samplers.base import FloatArray
 from congenial.samplers.crossing.elimination_bound import Choice, Pass, Workspace, backward, parts, slopes
-from congenial.samplers.crossing.elimination_program import Look, Move, Program, Slot, assemble
+from congenial.samplers.crossing.elimination_program import Look, Move, Program, Slot
 from congenial.samplers.crossing.elimination_scheme import Step
 
 _ULP = 2.0**-53
@@ -30,7 +30,9 @@ def built(space: Workspace, choice: Choice) -> tuple[Program, float, float]:
     places = {t: pool.add(found.tables[t]) for t in wanted}
     moves = [_move(space, choice, found, i, places, pool) for i in range(len(space.scheme.steps))]
     model = space.model
-    program = assemble(moves, pool.joined(), len(model.ends), model.parent, model.slope, model.base)
+    program = Program(
+        tuple(moves), pool.joined(), len(model.ends), model.parent, model.slope, model.base
+    )
     error = model.relative_error + sum(rounding(len(m.slots[0].mu), len(m.slots[0].taken)) for m in moves)
     return program, found.log_bound, error
 

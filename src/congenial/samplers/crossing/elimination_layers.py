@@ -24,6 +24,7 @@ import numpy as np
 
 from congenial.samplers.base import FloatArray, IntArray
 from congenial.samplers.crossing import _elimination_layers_kernels as kernels
+from congenial.samplers.crossing.elimination_descent import descended
 from congenial.samplers.crossing.elimination_lines import Lines
 from congenial.samplers.crossing.elimination_model import Model, infeasible
 
@@ -178,7 +179,7 @@ class Split:
 
 @dataclass(eq=False)
 class Seen:
-    """What a flow went through: the mass on every z of a cell, and the likeliest (t, g) before it."""
+    """What a flow went through: the mass on every z of a cell, and the likeliest (g, t) before it."""
 
     z: dict[Key, FloatArray]
     mode: dict[Key, tuple[int, int]]
@@ -186,7 +187,7 @@ class Seen:
 
 @dataclass(eq=False)
 class Tables:
-    """V by (layer, class, column), B likewise with t along rows and g along columns; the log bound."""
+    """V by (layer, class, column), B likewise, with t along its rows; the log bound."""
 
     depth: dict[Key, FloatArray]
     row: dict[Key, FloatArray]
@@ -279,14 +280,14 @@ def eliminated(
             for j in range(c - 2, -1, -1):
                 key = (k, a, j)
                 t, g = spans.t[key], spans.g[key]
-                row[key] = np.empty((t[1] - t[0] + 1, g[1] - g[0] + 1))
+                row[key] = np.empty((g[1] - g[0] + 1, t[1] - t[0] + 1))
                 tail[key] = np.empty_like(row[key])
                 everything = Split((table.lo[key], table.hi(key)), spans.s[key])
                 split = (splits or {}).get(key, everything)
                 kernels.column(
                     *_looks(table, spans, k, a, j, depth, row),
-                    t[0],
                     g[0],
+                    t[0],
                     *split.z,
                     split.s[0] - spans.s[key][0],
                     split.s[1] - spans.s[key][0],
@@ -333,8 +334,8 @@ def _looks(
         depth[k, a, j],
         spans.s[k, a, j][0],
         row[k, a, j + 1],
-        spans.t[k, a, j + 1][0],
         spans.g[k, a, j + 1][0],
+        spans.t[k, a, j + 1][0],
     )
 
 
@@ -344,15 +345,15 @@ def _last_column(
     """B before the last column, whose cells are forced: law(z) · V_k+1(s + z) / V_k(s), z = total - t."""
     j = table.lines.shape[1] - 1
     t, s = spans.t[k, a, j], spans.s[k, a, j]
-    out = np.zeros((t[1] - t[0] + 1, s[1] - s[0] + 1))
+    out = np.zeros((s[1] - s[0] + 1, t[1] - t[0] + 1))
     start, stop = spans.s[k + 1, a, j]
     values = np.arange(s[0], s[1] + 1)
-    for at in range(out.shape[0]):
+    for at in range(out.shape[1]):
         z = table.row_total(a, k) - t[0] - at
         if table.lo[k, a, j] <= z <= table.hi((k, a, j)):
             known = (values + z >= start) & (values + z <= stop)
             after = depth[k + 1, a, j][values[known] + z - start]
-            out[at, known] = table.laws[k, a, j][z - table.lo[k, a, j]] * after / depth[k, a, j][known]
+            out[known, at] = table.laws[k, a, j][z - table.lo[k, a, j]] * after / depth[k, a, j][known]
     return out
 
 
@@ -375,8 +376,8 @@ def flow(
                 along = np.zeros(len(table.laws[k, a, j]))
                 mode = kernels.column_flow(
                     *_looks(table, spans, k, a, j, found.depth, found.row),
-                    spans.t[k, a, j][0],
                     spans.g[k, a, j][0],
+                    spans.t[k, a, j][0],
                     mass,
                     grid.cosines,
                     grid.sines,
@@ -391,8 +392,8 @@ def flow(
                 mass = onward
                 if seen is not None:
                     seen.z[k, a, j] = along
-                    t, g = spans.t[k, a, j][0], spans.g[k, a, j][0]
-                    seen.mode[k, a, j] = (t + int(mode[0]), g + int(mode[1]))
+                    g, t = spans.g[k, a, j][0], spans.t[k, a, j][0]
+                    seen.mode[k, a, j] = (g + int(mode[0]), t + int(mode[1]))
             _flow_last(table, spans, k, a, mass, slope)
     return slope
 
@@ -402,10 +403,10 @@ def _flow_last(
 ) -> None:
     j = table.lines.shape[1] - 1
     start = spans.s[k + 1, a, j][0]
-    for t, g in zip(*np.nonzero(mass), strict=True):
+    for g, t in zip(*np.nonzero(mass), strict=True):
         z = table.row_total(a, k) - spans.t[k, a, j][0] - int(t)
-        slope[k + 1, a, j][spans.s[k, a, j][0] + int(g) + z - start] += mass[t, g]
-        slope[k, a, j][int(g)] -= mass[t, g]
+        slope[k + 1, a, j][spans.s[k, a, j][0] + int(g) + z - start] += mass[g, t]
+        slope[k, a, j][int(g)] -= mass[g, t]
 
 
 def improved(
@@ -418,7 +419,7 @@ def improved(
         return best
     x = np.concatenate([np.log(depth[key]) for key in keys])
     for temperature in _TEMPERATURES:
-        x = _descended(_Target(table, spans, grid, depth, keys, temperature), x, evaluations)
+        x = descended(_Target(table, spans, grid, depth, keys, temperature), x, evaluations)
         trial = eliminated(table, spans, grid, _tables_at(depth, keys, x))
         if trial.log_bound < best.log_bound:
             best = trial
@@ -451,12 +452,3 @@ class _Target:
         found = eliminated(self.table, self.spans, self.grid, depth, self.temperature)
         slope = flow(self.table, self.spans, self.grid, found, self.temperature)
         return found.log_bound, np.concatenate([slope[key] for key in self.keys])
-
-
-def _descended(target: _Target, x: FloatArray, evaluations: int) -> FloatArray:
-    from scipy.optimize import minimize
-
-    found = minimize(
-        target, x, jac=True, method="L-BFGS-B", options={"maxfun": evaluations, "maxiter": evaluations}
-    )
-    return np.asarray(found.x, dtype=np.float64)

@@ -30,7 +30,7 @@ from congenial.samplers.crossing.elimination_layers import (
 )
 from congenial.samplers.crossing.elimination_lines import Lines
 from congenial.samplers.crossing.elimination_model import Model
-from congenial.samplers.crossing.elimination_program import Look, Move, Program, Slot, assemble
+from congenial.samplers.crossing.elimination_program import Look, Move, Program, Slot
 
 _SOFT = 0.01
 _TAIL = 2.0**-14
@@ -139,8 +139,8 @@ class _Builder:
         self.splits = splits
 
     def _add(self, values: FloatArray) -> int:
-        """A table of rows with t running fastest: the cells of a row move along it."""
-        return self.pool.add(np.ascontiguousarray(values.T).ravel())
+        """A table of rows; t runs fastest: the cells of a row move along it."""
+        return self.pool.add(values.ravel())
 
     def s(self, i: int, j: int) -> int:
         """The register of a depth."""
@@ -245,7 +245,9 @@ def layered(
         moves += [make.line(j, k) for j in range(make.c - 1)]
         moves += [make.last_column(i, k) for i in range(make.r)]
     moves += [make.last_layer(i, j) for i in range(make.r) for j in range(make.c)]
-    program = assemble(moves, make.pool.joined(), make.registers, model.parent, model.slope, model.base)
+    program = Program(
+        tuple(moves), make.pool.joined(), make.registers, model.parent, model.slope, model.base
+    )
     error = model.relative_error
     for move in moves:
         width = sum(len(slot.mu) for slot in move.slots)
@@ -274,23 +276,22 @@ def core_of(mass: FloatArray, small_lo: int, grid: int, lo: int, hi: int) -> Win
 
 
 def split_at(
-    table: Frame, spans: Windows, key: Key, core: Window, mode: tuple[int, int], found: Tables
-) -> Split | None:
-    """The s, at the likeliest t and g, at which hardly any weight lies outside the core; None if none."""
+    small: Frame, few: Windows, key: Key, core: Window, mode: tuple[int, int], found: Tables, grid: int
+) -> Window | None:
+    """The s at which hardly any weight lies outside the core, at the likeliest g and t; None if none.
+
+    All on the coarse copy; the windows returned are on the full one.
+    """
     k, a, j = key
-    law, lo = table.laws[key], table.lo[key]
-    if core[1] - core[0] + 1 > 0.7 * len(law):
-        return None
-    t = min(max(mode[0], spans.t[key][0]), spans.t[key][1])
-    z = lo + np.arange(len(law))
-    outside = (z < core[0]) | (z > core[1])
+    law = small.laws[key]
+    z = small.lo[key] + np.arange(len(law))
+    outside = (z * grid < core[0]) | (z * grid > core[1])
+    t, rest = mode[1], found.row[k, a, j + 1]
     shares = []
-    for s in range(spans.s[key][0], spans.s[key][1] + 1):
-        weights = law * _at(found.depth[k + 1, a, j], s + z - spans.s[k + 1, a, j][0])
-        g = mode[1] - s - spans.g[k, a, j + 1][0]
-        rest = found.row[k, a, j + 1]
-        g = min(max(g, 0), rest.shape[1] - 1)
-        weights = weights * _at(rest[:, g], t + z - spans.t[k, a, j + 1][0])
+    for s in range(few.s[key][0], few.s[key][1] + 1):
+        weights = law * _at(found.depth[k + 1, a, j], s + z - few.s[k + 1, a, j][0])
+        g = min(max(mode[0] - s - few.g[k, a, j + 1][0], 0), rest.shape[0] - 1)
+        weights = weights * _at(rest[g], t + z - few.t[k, a, j + 1][0])
         whole = float(weights.sum())
         shares.append(float(weights[outside].sum()) / whole if whole > 0 else 1.0)
     good = np.array(shares) <= _TAIL
@@ -302,7 +303,25 @@ def split_at(
         low -= 1
     while high + 1 < len(good) and good[high + 1]:
         high += 1
-    return Split(core, (spans.s[key][0] + low, spans.s[key][0] + high))
+    return (few.s[key][0] + low) * grid, (few.s[key][0] + high) * grid
+
+
+def splits_of(
+    small: Frame, few: Windows, taught: Tables, full: Frame, spans: Windows, grid: int
+) -> dict[Key, Split]:
+    """Where the z of cells in lines are split into core and tail."""
+    seen = seen_by(small, few, taught)
+    found: dict[Key, Split] = {}
+    for key, mass in seen.z.items():
+        core = core_of(mass, small.lo[key], grid, full.lo[key], full.hi(key))
+        if core[1] - core[0] + 1 > 0.7 * len(full.laws[key]):
+            continue
+        near = split_at(small, few, key, core, seen.mode[key], taught, grid)
+        if near is not None:
+            low, high = max(near[0], spans.s[key][0]), min(near[1], spans.s[key][1])
+            if low <= high:
+                found[key] = Split(core, (low, high))
+    return found
 
 
 def _at(values: FloatArray, places: IntArray) -> FloatArray:
@@ -311,19 +330,7 @@ def _at(values: FloatArray, places: IntArray) -> FloatArray:
 
 
 def tables(
-    table: Frame,
-    spans: Windows,
-    depth: dict[Key, FloatArray],
-    cores: dict[Key, Window],
-    seen: Seen,
-    grid: int,
-) -> tuple[Tables, dict[Key, Split]]:
-    """The tables of a draw, and where its z are split."""
-    whole = eliminated(table, spans, grid_for(table), depth)
-    splits: dict[Key, Split] = {}
-    for key, core in cores.items():
-        mode = (seen.mode[key][0] * grid, seen.mode[key][1] * grid)
-        found = split_at(table, spans, key, core, mode, whole)
-        if found is not None:
-            splits[key] = found
-    return eliminated(table, spans, grid_for(table), depth, splits=splits), splits
+    table: Frame, spans: Windows, depth: dict[Key, FloatArray], splits: dict[Key, Split]
+) -> Tables:
+    """The tables of a draw."""
+    return eliminated(table, spans, grid_for(table), depth, splits=splits)

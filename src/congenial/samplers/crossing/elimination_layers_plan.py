@@ -14,12 +14,11 @@ from congenial.samplers.crossing.elimination_layers import Frame, Key, Windows, 
 from congenial.samplers.crossing.elimination_layers_build import (
     arranged,
     coarse_windows,
-    core_of,
     foreseen,
     layered,
     learned,
     memory,
-    seen_by,
+    splits_of,
     tables,
     work,
 )
@@ -58,21 +57,18 @@ def by_layers(model: Model, point: IntArray, limits: Limits) -> Planned | None:
         return None
     table = frame(model, lines)
     spans, left_out = _certified(model, table, point, limits)
-    if memory(table, spans) > limits.memory or work(table, spans) > 10 * max(limits.seconds, 0.2) * EFFORT:
+    if memory(table, spans) > limits.memory or work(table, spans) > limits.build * EFFORT:
         return None
     # rows that are alike at full width are alike on the coarse copy
     rough = _like(frame(small, lines), table)
     cost = 4 * work(rough, few) + 1e5 * len(table.laws)
     evaluations = int(min(100, limits.seconds * EFFORT / cost / 3))
     few, taught = learned(rough, evaluations)
-    seen = seen_by(rough, few, taught)
-    cores = {
-        key: core_of(mass, rough.lo[key], grid, table.lo[key], table.hi(key)) for key, mass in seen.z.items()
-    }
+    splits = splits_of(rough, few, taught, table, spans, grid)
     depth = foreseen(rough, few, taught.depth, table, spans, grid)
-    found, splits = tables(table, spans, depth, cores, seen, grid)
+    found = tables(table, spans, depth, splits)
     program, error = layered(model, table, spans, found, splits)
-    return Planned(program, found.log_bound, error, int(program.tests.sum()), left_out, "layers")
+    return Planned(program, found.log_bound, error, program.tests, left_out, "layers")
 
 
 def _like(rough: Frame, table: Frame) -> Frame:

@@ -5,7 +5,7 @@ points a variable (every s-th integer, tails beyond a few spreads dropped) has n
 and weights and costs a hundredth of a pass. Orders are proposed (variables in many forms first, and sweeps
 that keep few forms open), improved by moving single variables, and compared after the same few steps of
 `improve`; the winner's weights and shifts are carried over to the full windows. Effort is counted in
-multiplications, not in seconds, so that a plan can be made again.
+nominal seconds, a function of sizes alone, so that the same input gives the same plan.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from congenial.samplers.crossing.elimination_bound import Choice, Weights, Works
 from congenial.samplers.crossing.elimination_model import End, Model
 from congenial.samplers.crossing.elimination_rows import distinct, independent_rows, shortened
 from congenial.samplers.crossing.elimination_scheme import (
+    Ranges,
     Scheme,
     likely_reach,
     ranges,
@@ -65,6 +66,9 @@ def _spread(law: FloatArray) -> float:
     return max(0.05, float(np.sqrt(law @ (z - mean) ** 2)))
 
 
+_NARROW = 1500
+
+
 @dataclass(frozen=True, eq=False)
 class Found:
     """A presentation of the facts, an order and a scheme, with its choice on the coarse model."""
@@ -76,6 +80,8 @@ class Found:
     grid: int
     log_bound: float
     """On the coarse model."""
+    entries: int
+    """A table has at most so many."""
 
 
 def presentations(model: Model) -> list[Model]:
@@ -137,70 +143,83 @@ def _sweep(model: Model, key: str) -> tuple[int, ...]:
     return tuple(order)
 
 
-def search(full: Model, entries_limit: int, effort: float) -> list[Found]:
-    """The best scheme of each presentation and bucket size, best bound first.
+def search(full: Model, entries: int, seconds: float) -> Found | None:
+    """The presentation, order and buckets with the least bound found in about `seconds` of nominal effort.
 
-    Sizes of tables are counted on the model given, at most `entries_limit` each.
+    First with small buckets: every presentation and proposal, then moves of single variables. Then the
+    best order with the largest buckets (at most `entries` entries a table) that the effort allows.
     """
-    found: list[Found] = []
     if not full.variables:
-        nothing = Scheme((), (), ())
-        return [Found(full, (), nothing, {}, 1, 0.0)]
-    shapes = presentations(full)
-    for shape in shapes:
-        found += _searched(shape, entries_limit, effort / len(shapes))
-    return sorted(found, key=lambda f: f.log_bound)
-
-
-def _searched(model: Model, limit: int, effort: float) -> list[Found]:
-    small, grid = coarse(model)
+        return Found(full, (), Scheme((), (), ()), {}, 1, 0.0, 1)
+    trials = [(shape, order) for shape in presentations(full) for order in dict.fromkeys(proposals(shape))]
     best: Found | None = None
     spent = 0.0
-    trials = list(dict.fromkeys(proposals(model)))
-    for order in trials:
-        trial, cost = _tried(model, small, grid, order, limit, 25, {})
+    for shape, order in trials:
+        trial, cost = _tried(shape, order, min(entries, _NARROW), 20, {}, 0.3 * seconds / len(trials))
         spent += cost
         if trial is not None and (best is None or trial.log_bound < best.log_bound):
             best = trial
+    if best is None:
+        return None
+    best = _moved(best, 0.6 * seconds - spent)
+    if entries > best.entries:
+        wide, _ = _tried(best.model, best.order, entries, 40, {}, 0.4 * seconds)
+        if wide is not None and wide.log_bound < best.log_bound:
+            best = wide
+    return best
+
+
+def _moved(best: Found, seconds: float) -> Found:
+    """Move single variables to other places, as long as the effort lasts."""
     rng = np.random.default_rng(0)
-    while best is not None and spent < effort and model.variables > 2:
-        moved = list(best.order)
-        a, b = (int(v) for v in rng.integers(0, len(moved), 2))
-        moved.insert(b, moved.pop(a))
-        trial, cost = _tried(model, small, grid, tuple(moved), limit, 6, best.choice)
-        spent += cost
+    while seconds > 0 and best.model.variables > 2:
+        order = list(best.order)
+        a, b = (int(v) for v in rng.integers(0, len(order), 2))
+        order.insert(b, order.pop(a))
+        trial, cost = _tried(best.model, tuple(order), best.entries, 6, best.choice, seconds)
+        seconds -= cost
         if trial is not None and trial.log_bound < best.log_bound - 1e-4:
             best = trial
-    return [] if best is None else [best]
+    return best
 
 
 def _tried(
-    model: Model, small: Model, grid: int, order: tuple[int, ...], limit: int, evaluations: int, start: Choice
+    model: Model, order: tuple[int, ...], entries: int, evaluations: int, start: Choice, seconds: float
 ) -> tuple[Found | None, float]:
-    """A scheme for an order, its coarse bound after some steps, and what that cost."""
-    spans = ranges(model, order, likely_reach(model, order))
-    symbols = scheme(model, order, smallest_first(spans, limit))
-    few = ranges(small, order)
-    cost = work(small, symbols, few) * 12 + 1e5 * len(symbols.steps)
+    """A scheme for an order, its coarse bound after some steps, and what that cost.
+
+    Buckets are made smaller until the steps fit into `seconds`.
+    """
+    small, grid = coarse(model)
+    spans, few = ranges(model, order, likely_reach(model, order)), ranges(small, order)
+    while True:
+        symbols = scheme(model, order, smallest_first(spans, entries))
+        cost = nominal(small, symbols, few) * evaluations
+        if cost <= seconds or entries < 2:
+            break
+        entries //= 3
     kept = {e: w for e, w in start.items() if _fits(symbols, e, w)}
     try:
         bound, choice = improve(Workspace(small, symbols, few), kept, evaluations)
     except ConflictError:
-        return None, cost * evaluations
-    return Found(model, order, symbols, choice, grid, bound), cost * evaluations
+        return None, cost
+    return Found(model, order, symbols, choice, grid, bound, entries), cost
+
+
+def nominal(model: Model, symbols: Scheme, spans: Ranges) -> float:
+    """Seconds of one evaluation of bound and derivative, roughly: a function of sizes alone."""
+    return 1e-8 * work(model, symbols, spans) + 1e-4 * len(symbols.steps)
 
 
 def _fits(symbols: Scheme, variable: int, weights: Weights) -> bool:
     return any(s.variable == variable and len(s.buckets) == len(weights.weights) for s in symbols.steps)
 
 
-def carried(found: Found, small: Model, full: Model) -> Choice:
+def carried(choice: Choice, small: Model, grid: int, full: Model) -> Choice:
     """The coarse choice on the full windows: shifts between grid points by interpolation."""
-    choice: Choice = {}
-    for e, here in found.choice.items():
-        grid = (small.lo[e] + np.arange(len(small.laws[e]))) * found.grid
+    found: Choice = {}
+    for e, here in choice.items():
+        at = (small.lo[e] + np.arange(len(small.laws[e]))) * grid
         z = full.lo[e] + np.arange(len(full.laws[e]))
-        shifts = np.array([np.interp(z, grid, row) for row in here.shifts])
-        choice[e] = Weights(here.weights, shifts)
-    return choice
-
+        found[e] = Weights(here.weights, np.array([np.interp(z, at, row) for row in here.shifts]))
+    return found

@@ -14,7 +14,7 @@ from congenial.samplers.base import IntArray
 from congenial.samplers.crossing.elimination_bound import Choice, Workspace, improve
 from congenial.samplers.crossing.elimination_build import built
 from congenial.samplers.crossing.elimination_model import Model
-from congenial.samplers.crossing.elimination_order import Found, carried, coarse, search
+from congenial.samplers.crossing.elimination_order import Found, carried, coarse, nominal, search
 from congenial.samplers.crossing.elimination_program import Program
 from congenial.samplers.crossing.elimination_scheme import (
     Ranges,
@@ -22,7 +22,6 @@ from congenial.samplers.crossing.elimination_scheme import (
     ranges,
     scheme,
     smallest_first,
-    work,
 )
 from congenial.samplers.crossing.elimination_windows import sides_of_sums
 
@@ -39,6 +38,8 @@ class Limits:
     seconds: float
     memory: float
     polish: int
+    build: float = 30.0
+    """Nominal seconds that building tables may take; never less than the search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +63,9 @@ def refused(why: str) -> NoSamplerError:
 def by_tables(model: Model, point: IntArray, limits: Limits) -> Planned:
     """One variable after another, in an order and with buckets that a search found."""
     entries = int(limits.memory / 16 / max(1, model.variables))
-    found = search(model, entries, limits.seconds * EFFORT)
-    if not found:
+    best = search(model, entries, limits.seconds)
+    if best is None:
         raise refused("no order of elimination was found")
-    best = found[0]
     spans, left_out = _certified_reach(best.model, best.order, point, limits)
     program, log_bound, error, tests = _finished(best, spans, limits)
     return Planned(program, log_bound, error, tests, left_out, "tables")
@@ -103,45 +103,37 @@ def _certified_reach(
     return Ranges(lo, hi), chance + math.log(2 * len(wanted))
 
 
-def _finished(
-    best: Found, spans: Ranges, limits: Limits
-) -> tuple[Program, float, float, int]:
+def _finished(best: Found, spans: Ranges, limits: Limits) -> tuple[Program, float, float, int]:
     """The program on full windows: buckets as large as the memory allows, weights from the coarse model."""
     model, order = best.model, best.order
     small, _ = coarse(model)
-    entries = int(limits.memory / 16 / max(1, model.variables))
-    symbols = _affordable(model, order, spans, entries, limits)
+    symbols = _affordable(best, spans, limits)
     few = ranges(small, order)
-    space = Workspace(small, symbols, few)
-    cost = 12 * work(small, symbols, few) + 1e5 * len(symbols.steps)
     kept: Choice = {
         s.variable: best.choice[s.variable]
         for s in symbols.steps
         if s.variable in best.choice and len(best.choice[s.variable].weights) == len(s.buckets)
     }
-    evaluations = int(min(300, max(20, limits.seconds * EFFORT / cost)))
-    _, choice = improve(space, kept, evaluations)
+    evaluations = int(min(200, max(10, limits.seconds / max(1e-9, nominal(small, symbols, few)))))
+    _, choice = improve(Workspace(small, symbols, few), kept, evaluations)
     full = Workspace(model, symbols, spans)
-    choice = carried(
-        Found(model, order, symbols, choice, best.grid, best.log_bound), small, model
-    )
-    cost = 12 * work(model, symbols, spans) + 1e5 * len(symbols.steps)
-    evaluations = int(min(40, limits.seconds * EFFORT / cost))
+    choice = carried(choice, small, best.grid, model)
+    evaluations = int(min(30, 0.5 * limits.seconds / max(1e-9, nominal(model, symbols, spans))))
     if evaluations >= 4:
         _, choice = improve(full, choice, evaluations)
     program, log_bound, error = built(full, choice)
     return program, log_bound, error, symbols.tests
 
 
-def _affordable(
-    model: Model, order: Sequence[int], spans: Ranges, entries: int, limits: Limits
-) -> Scheme:
-    """Buckets as large as memory and the time for building tables allow."""
+def _affordable(best: Found, spans: Ranges, limits: Limits) -> Scheme:
+    """Buckets as large as was found good, as long as memory and time for the tables last."""
+    entries = best.entries
     while True:
-        symbols = scheme(model, order, smallest_first(spans, entries))
+        symbols = scheme(best.model, best.order, smallest_first(spans, entries))
         sizes = [spans.size(p, s) for p, s in zip(symbols.positions, symbols.scopes, strict=True)]
-        quick = work(model, symbols, spans) <= 10 * max(limits.seconds, 0.2) * EFFORT
-        if 8.0 * sum(sizes) <= limits.memory and quick:
+        quick = nominal(best.model, symbols, spans) <= min(2 * limits.seconds + 0.5, limits.build)
+        # twice for the tables of core and tail
+        if 24.0 * sum(sizes) <= limits.memory and quick:
             return symbols
         if entries < 2:
             raise refused("its tables would need more memory or time than is allowed")

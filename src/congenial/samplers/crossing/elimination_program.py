@@ -1,64 +1,24 @@
-"""What a draw runs: steps laid out in arrays for the kernel, and the plain twin that reads the same arrays.
+"""What a draw runs: steps as values for the plain twin, and laid out in arrays for the kernel.
 
 A step draws one variable, or all variables of a *line*: slots whose values add up to `total` and that share
 no register, drawn one after another from suffix convolutions. Before the choice the draw begins again
 unless N, the sum of all weights, wins a fork against D - N, where D is the product of the tables that the
-step gives back (see `elimination_bound`: N ≤ D).
+step gives back (see `elimination_bound`: N ≤ D). Where z is split, a fork decides first between its core,
+which is all that is looked at then, and its tail: D is the sum of a bound for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 
-from congenial.samplers.base import FloatArray, IntArray, Source
+from congenial.samplers.base import FloatArray, IntArray, Source, Words
+from congenial.samplers.crossing import _elimination_draw_kernels as kernels
 
-
-class Program(NamedTuple):
-    """Arrays for `_elimination_kernels.fill_rows`. Steps own slots; slots own rows of the other arrays."""
-
-    slot_at: IntArray
-    line: IntArray
-    """1 where the slots of a step add up to `total`."""
-    total: IntArray
-    tests: IntArray
-    given_at: IntArray
-    given: IntArray
-    """Of each table given back: constant, constant of its tail, first row of `place`, rows of `place`."""
-    cell: IntArray
-    core_lo: IntArray
-    core_hi: IntArray
-    """For each slot: the core of z; no tail where core_lo > core_hi."""
-    where: IntArray
-    """For each slot of a line: register, low, high; z is split while the register lies in low … high."""
-    zlo: IntArray
-    mu_at: IntArray
-    mu: FloatArray
-    held_at: IntArray
-    held: IntArray
-    """Of each register that limits z: register, a, low, high."""
-    taken_at: IntArray
-    taken: IntArray
-    """Of each table looked up: constant, step in z, first row of `place`, rows of `place`."""
-    moved_at: IntArray
-    moved: IntArray
-    """Of each register that z moves: register, a."""
-    place: IntArray
-    """Register and stride."""
-    pool: FloatArray
-    registers: IntArray
-    """As many zeros as there are registers."""
-    parent: IntArray
-    slope: IntArray
-    base: IntArray
-
-    @property
-    def memory(self) -> float:
-        """Bytes."""
-        return float(sum(a.nbytes for a in self))
+FAR = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +37,19 @@ class Slot:
     lo: int
     mu: FloatArray
     held: tuple[tuple[int, int, int, int], ...]
+    """Registers that limit z: (register, a, low, high) for low ≤ register + a·z ≤ high."""
     taken: tuple[tuple[Look, int], ...]
     """Tables after the step, and how far z moves in them."""
     moved: tuple[tuple[int, int], ...]
+    """Registers that z moves: (register, a)."""
     core: tuple[int, int] | None = None
-    where: tuple[int, int, int] = (0, -(2**62), 2**62)
+    where: tuple[int, int, int] = (0, -FAR, FAR)
     """In a line: a register, and where it must lie for z to be split."""
+
+    def splits(self, registers: IntArray) -> bool:
+        """Whether z is split into core and tail in this state."""
+        register, low, high = self.where
+        return self.core is not None and bool(low <= registers[register] <= high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,123 +68,154 @@ class Move:
     total: int = 0
 
 
-def assemble(
-    moves: Sequence[Move], pool: FloatArray, registers: int, parent: IntArray, slope: IntArray, base: IntArray
-) -> Program:
-    """Lay the steps out in arrays."""
-    place: list[tuple[int, int]] = []
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Steps, the pool that they look up, and how the variables make up the original ones."""
 
-    def look(found: Look) -> tuple[int, int]:
-        place.extend(found.places)
-        return len(place) - len(found.places), len(found.places)
+    moves: tuple[Move, ...]
+    pool: FloatArray
+    registers: int
+    parent: IntArray
+    slope: IntArray
+    base: IntArray
 
-    given = [(g.const, tail, *look(g)) for move in moves for g, tail in move.given]
-    slots = [slot for move in moves for slot in move.slots]
-    taken = [(t.const, step, *look(t)) for slot in slots for t, step in slot.taken]
-    return Program(
-        _ends([len(move.slots) for move in moves]),
-        _ints([int(move.line) for move in moves]),
-        _ints([move.total for move in moves]),
-        _ints([int(move.tests) for move in moves]),
-        _ends([len(move.given) for move in moves]),
-        _rows(given, 4),
-        _ints([slot.cell for slot in slots]),
-        _ints([slot.core[0] if slot.core else 1 for slot in slots]),
-        _ints([slot.core[1] if slot.core else 0 for slot in slots]),
-        _rows([slot.where for slot in slots], 3),
-        _ints([slot.lo for slot in slots]),
-        _ends([len(slot.mu) for slot in slots]),
-        np.concatenate([slot.mu for slot in slots]) if slots else np.zeros(0),
-        _ends([len(slot.held) for slot in slots]),
-        _rows([h for slot in slots for h in slot.held], 4),
-        _ends([len(slot.taken) for slot in slots]),
-        _rows(taken, 4),
-        _ends([len(slot.moved) for slot in slots]),
-        _rows([m for slot in slots for m in slot.moved], 2),
-        _rows(place, 2),
-        pool,
-        np.zeros(max(registers, 1), dtype=np.int64),
-        parent,
-        slope,
-        base,
-    )
+    @cached_property
+    def code(self) -> IntArray:
+        """All steps in one array: see `_elimination_draw_kernels` for the places."""
+        found = [len(self.moves)]
+        at = len(self.pool)
+        for move in self.moves:
+            found += [int(move.line), move.total, len(move.slots), int(move.tests), len(move.given)]
+            for look, tail in move.given:
+                found += [look.const, tail, len(look.places), *_flat(look.places)]
+            for slot in move.slots:
+                core = slot.core or (1, 0)
+                found += [slot.cell, *core, *slot.where, slot.lo, at, len(slot.mu)]
+                found += [len(slot.held), len(slot.taken), len(slot.moved), *_flat(slot.held)]
+                for look, step in slot.taken:
+                    found += [look.const, step, len(look.places), *_flat(look.places)]
+                found += _flat(slot.moved)
+                at += len(slot.mu)
+        return np.array(found, dtype=np.int64)
+
+    @cached_property
+    def numbers(self) -> FloatArray:
+        """The pool, and behind it the weights of all slots."""
+        return np.concatenate([self.pool, *(slot.mu for move in self.moves for slot in move.slots)])
+
+    @cached_property
+    def expand(self) -> IntArray:
+        """Rows: the variable that each original one depends on, its slope, its base."""
+        return np.array([self.parent, self.slope, self.base], dtype=np.int64)
+
+    @property
+    def memory(self) -> float:
+        """Bytes of the tables."""
+        return float(self.numbers.nbytes + self.code.nbytes)
+
+    @property
+    def tests(self) -> int:
+        """Steps that can reject."""
+        return sum(move.tests for move in self.moves)
+
+    @property
+    def split(self) -> int:
+        """Slots whose z has core and tail."""
+        return sum(slot.core is not None for move in self.moves for slot in move.slots)
+
+    def fill(self, words: Words, out: IntArray, most: int = FAR) -> tuple[int, int, int, float]:
+        """Rows of `out` by the kernel: (rows, words used by them, attempts, largest N/D seen)."""
+        longest = max((len(slot.mu) for move in self.moves for slot in move.slots), default=1)
+        widest = max((len(move.slots) for move in self.moves), default=1)
+        cells = max((slot.cell for move in self.moves for slot in move.slots), default=0)
+        draws, used, attempts, worst = kernels.fill_rows(
+            words,
+            out,
+            self.code,
+            self.numbers,
+            self.expand,
+            np.zeros(max(self.registers, 1), dtype=np.int64),
+            np.zeros(cells + 1, dtype=np.int64),
+            np.zeros(2 * max(longest, 2 * widest) + 70),
+            np.zeros((widest, longest)),
+            np.zeros((widest, widest * longest)),
+            np.zeros((6, max(70, widest)), dtype=np.int64),
+            most,
+        )
+        return int(draws), int(used), int(attempts), float(worst)
 
 
-def _ints(values: Sequence[int]) -> IntArray:
-    return np.array(values, dtype=np.int64)
-
-
-def _ends(lengths: Sequence[int]) -> IntArray:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def _rows(values: Sequence[Sequence[int]], width: int) -> IntArray:
-    return np.array(values, dtype=np.int64).reshape(len(values), width)
+def _flat(rows: Sequence[Sequence[int]]) -> list[int]:
+    return [int(v) for row in rows for v in row]
 
 
 def attempt(program: Program, source: Source) -> IntArray | None:
     """One way through the steps by the plain twin; None where a step begins again."""
-    registers = program.registers.copy()
-    values = np.zeros(len(program.cell), dtype=np.int64)
-    for i in range(len(program.line)):
-        step = _line if program.line[i] else _single
-        drawn = step(program, i, registers, source)
+    registers = np.zeros(max(program.registers, 1), dtype=np.int64)
+    values: dict[int, int] = {}
+    for move in program.moves:
+        step = _line if move.line else _single
+        drawn = step(move, program.pool, registers, source)
         if drawn is None:
             return None
-        for s, z in zip(range(program.slot_at[i], program.slot_at[i + 1]), drawn, strict=True):
-            values[program.cell[s]] = z
-            for k, a in program.moved[program.moved_at[s] : program.moved_at[s + 1]]:
+        for slot, z in zip(move.slots, drawn, strict=True):
+            values[slot.cell] = z
+            for k, a in slot.moved:
                 registers[k] += a * z
-    known = program.parent >= 0
     found = program.base.copy()
-    found[known] += program.slope[known] * values[program.parent[known]]
+    for e, p in enumerate(program.parent):
+        if p >= 0:
+            found[e] += program.slope[e] * values[int(p)]
     return found
 
 
-def _single(program: Program, i: int, registers: IntArray, source: Source) -> list[int] | None:
+def _single(move: Move, pool: FloatArray, registers: IntArray, source: Source) -> list[int] | None:
     """A value for a step with one variable: first core or tail, then go on or not, then the value."""
-    s = int(program.slot_at[i])
-    first, weights = _weights(program, s, registers)
-    bound, tail = _given(program, int(program.given_at[i]), int(program.given_at[i + 1]), registers)
-    tests = bool(program.tests[i])
-    low, high = int(program.core_lo[s]), int(program.core_hi[s])
-    if low <= high and len(weights):
-        core = bound - tail if tests else bound
+    (slot,) = move.slots
+    first, weights = _weights(slot, pool, registers)
+    bound, tail = _given(move.given, pool, registers)
+    if slot.core is not None and len(weights):
+        core = bound - tail if move.tests else bound
         if tail > 0.0 and (not core > 0.0 or source.categorical(np.array([tail, core])) == 0):
-            weights[max(low - first, 0) : max(high - first + 1, 0)] = 0.0
-            bound = tail
+            first, weights, bound = *_outside(first, weights, slot.core), tail
         else:
-            begin, end = cut(first, first + len(weights) - 1, 1, low, high)
-            weights = weights[begin - first : max(end - first + 1, begin - first)]
-            first, bound = begin, core
+            first, weights, bound = *_inside(first, weights, slot.core), core
     if not len(weights):
         return None
     levels = folded(weights)
     total = float(levels[-1][0])
-    if not total > 0.0 or (tests and not _goes_on(total, bound, source)):
+    if not total > 0.0 or (move.tests and not _goes_on(total, bound, source)):
         return None
     return [first + descend(levels, source)]
 
 
-def _line(program: Program, i: int, registers: IntArray, source: Source) -> list[int] | None:
+def _inside(first: int, weights: FloatArray, core: tuple[int, int]) -> tuple[int, FloatArray]:
+    """The weights of the core alone."""
+    begin, end = cut(first, first + len(weights) - 1, 1, *core)
+    return begin, weights[begin - first : max(end - first + 1, begin - first)]
+
+
+def _outside(first: int, weights: FloatArray, core: tuple[int, int]) -> tuple[int, FloatArray]:
+    """The weights with those of the core set to zero."""
+    weights[max(core[0] - first, 0) : max(core[1] - first + 1, 0)] = 0.0
+    return first, weights
+
+
+def _line(move: Move, pool: FloatArray, registers: IntArray, source: Source) -> list[int] | None:
     """Values for the slots of a line, one after another."""
-    slots = range(program.slot_at[i], program.slot_at[i + 1])
-    bound, aside = _budget(program, i, registers, source)
+    bound, aside = _budget(move, pool, registers, source)
     weights = []
-    for order, s in enumerate(slots):
-        first, here = _weights(program, s, registers)
-        low, high = int(program.core_lo[s]), int(program.core_hi[s])
-        if not _splits(program, s, registers):
-            low = high + 1
-        if low <= high and order < aside:
-            begin, end = cut(first, first + len(here) - 1, 1, low, high)
-            first, here = begin, here[begin - first : max(end - first + 1, begin - first)]
-        elif low <= high and order == aside:
-            here[max(low - first, 0) : max(high - first + 1, 0)] = 0.0
+    for order, slot in enumerate(move.slots):
+        first, here = _weights(slot, pool, registers)
+        if slot.core is not None and slot.splits(registers):
+            if order < aside:
+                first, here = _inside(first, here, slot.core)
+            elif order == aside:
+                first, here = _outside(first, here, slot.core)
         if not len(here):
             return None
         weights.append((first, here))
-    left, rest = int(program.total[i]), _suffixes(weights)
+    left, rest = move.total, _suffixes(weights)
     drawn: list[int] = []
     for (first, here), (start, after) in zip(weights, rest, strict=True):
         begin, given = _given_rest(first, here, left, start, after)
@@ -239,34 +237,31 @@ def _goes_on(total: float, bound: float, source: Source) -> bool:
     return not total < bound or source.categorical(np.array([total, bound - total])) == 0
 
 
-def _weights(program: Program, s: int, registers: IntArray) -> tuple[int, FloatArray]:
+def _weights(slot: Slot, pool: FloatArray, registers: IntArray) -> tuple[int, FloatArray]:
     """The first feasible z of a slot, and the weights from there."""
-    lo = first = int(program.zlo[s])
-    last = lo + int(program.mu_at[s + 1] - program.mu_at[s]) - 1
-    for k, a, low, high in program.held[program.held_at[s] : program.held_at[s + 1]]:
-        first, last = cut(first, last, int(a), int(low - registers[k]), int(high - registers[k]))
+    first, last = slot.lo, slot.lo + len(slot.mu) - 1
+    for k, a, low, high in slot.held:
+        first, last = cut(first, last, a, low - int(registers[k]), high - int(registers[k]))
     if last < first:
         return first, np.zeros(0)
-    start = int(program.mu_at[s]) + first - lo
-    weights = program.mu[start : start + last - first + 1].copy()
-    for const, step, at, count in program.taken[program.taken_at[s] : program.taken_at[s + 1]]:
-        entry = const + step * first + _entry(program, at, count, registers)
-        weights *= program.pool[entry + step * np.arange(len(weights))]
+    weights = slot.mu[first - slot.lo : last - slot.lo + 1].copy()
+    for look, step in slot.taken:
+        entry = _entry(look, registers) + step * first
+        weights *= pool[entry + step * np.arange(len(weights))]
     return first, weights
 
 
-def _entry(program: Program, at: int, count: int, registers: IntArray) -> int:
-    rows = program.place[at : at + count]
-    return int(registers[rows[:, 0]] @ rows[:, 1])
+def _entry(look: Look, registers: IntArray) -> int:
+    return look.const + sum(int(registers[k]) * s for k, s in look.places)
 
 
-def _budget(program: Program, i: int, registers: IntArray, source: Source) -> tuple[float, int]:
-    """Which slot of a line is the first in its tail (none: the number of slots), and the bound for that."""
-    start, slots = int(program.given_at[i]), int(program.slot_at[i + 1] - program.slot_at[i])
-    each = (int(program.given_at[i + 1]) - start) // slots
-    pairs = [_given(program, start + s * each, start + (s + 1) * each, registers) for s in range(slots)]
-    for s in range(slots):
-        if not _splits(program, int(program.slot_at[i]) + s, registers):
+def _budget(move: Move, pool: FloatArray, registers: IntArray, source: Source) -> tuple[float, int]:
+    """The bound of a line, and which slot is the first in its tail (none: the number of slots)."""
+    slots = len(move.slots)
+    each = len(move.given) // slots
+    pairs = [_given(move.given[s * each : (s + 1) * each], pool, registers) for s in range(slots)]
+    for s, slot in enumerate(move.slots):
+        if not slot.splits(registers):
             pairs[s] = (pairs[s][0] + pairs[s][1], 0.0)
     parts = np.zeros(slots)
     after = 1.0
@@ -285,19 +280,15 @@ def _budget(program: Program, i: int, registers: IntArray, source: Source) -> tu
     return before, slots
 
 
-def _splits(program: Program, s: int, registers: IntArray) -> bool:
-    """Whether the slot of a line tells core from tail in this state."""
-    register, low, high = program.where[s]
-    return bool(low <= registers[register] <= high)
-
-
-def _given(program: Program, start: int, stop: int, registers: IntArray) -> tuple[float, float]:
+def _given(
+    given: Sequence[tuple[Look, int]], pool: FloatArray, registers: IntArray
+) -> tuple[float, float]:
     """The product of tables that a step gives back, and the product of their tails."""
     bound = tail = 1.0
-    for const, aside, at, count in program.given[start:stop]:
-        entry = _entry(program, at, count, registers)
-        bound *= float(program.pool[const + entry])
-        tail *= float(program.pool[aside + entry])
+    for look, aside in given:
+        entry = _entry(look, registers)
+        bound *= float(pool[entry])
+        tail *= float(pool[entry - look.const + aside])
     return bound, tail
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from congenial.samplers.base import IntArray
+from congenial.samplers.base import FloatArray, IntArray
+from congenial.samplers.crossing._elimination_kernels import independent
 
 _PRIME = 2**31 - 1
 """Independence modulo a prime implies independence over the integers."""
@@ -15,25 +16,29 @@ _PRIME = 2**31 - 1
 
 def independent_rows(rows: IntArray, order: Iterable[int]) -> list[int]:
     """Rows that are independent, chosen greedily in `order`; as many as the rank modulo a large prime."""
-    kept: list[int] = []
-    reduced: list[tuple[int, IntArray]] = []
-    for k in order:
-        row = rows[k] % _PRIME
-        for pivot, other in reduced:
-            if row[pivot]:
-                row = (row - row[pivot] * other) % _PRIME
-        where = np.flatnonzero(row)
-        if len(where):
-            pivot = int(where[0])
-            row = row * pow(int(row[pivot]), -1, _PRIME) % _PRIME
-            reduced.append((pivot, row))
-            kept.append(int(k))
-    return kept
+    return independent_columns(rows.T, order)
 
 
 def independent_columns(rows: IntArray, order: Iterable[int]) -> list[int]:
     """Columns that are independent, chosen greedily in `order`: the other columns determine them."""
-    return independent_rows(np.ascontiguousarray(rows.T), order)
+    if not rows.size:
+        return []
+    matrix = np.ascontiguousarray(rows % _PRIME, dtype=np.int64)
+    return [int(e) for e in independent(matrix, np.array(list(order), dtype=np.int64), _PRIME)]
+
+
+def free_shares(rows: IntArray, costs: FloatArray, sets: int) -> FloatArray:
+    """For each column, in how many of some sets of free variables it is, as a share of all sets.
+
+    The variables outside a greedy basis of columns determine the others. Bases are chosen at random, those
+    with costly columns more often, and mixed evenly: where many columns are alike, so are their shares.
+    """
+    rng = np.random.default_rng(0)
+    free = np.ones(rows.shape[1])
+    for _ in range(sets):
+        order = np.argsort(-(costs + rng.gumbel(size=len(costs))), kind="stable")
+        free[independent_columns(rows, order)] -= 1.0 / sets
+    return np.where(free < 0.5 / sets, 0.0, free)
 
 
 def distinct(rows: IntArray) -> list[int]:

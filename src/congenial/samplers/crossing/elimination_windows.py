@@ -4,28 +4,33 @@ Let y* be any point that keeps facts and limits. The unnormalised law of a block
 y*. For any direction c, any w, any θ ≥ 0 and any multipliers η of the forms,
 
     Σ_{c·y ≥ w} Π_e φ_e(y_e) Π_k g_k(a_k·y)
-        ≤  e^{-θw} Π_{e ∈ F} ( Σ_y φ_e(y) e^{t_e y} ) Π_{e ∉ F} max_y φ_e(y) e^{t_e y}
-                   · Π_k max_v g_k(v) e^{-η_k v},           t = θc + Aᵀη,
+        ≤  e^{-θw} Π_e ‖ φ_e(y) e^{t_e y} ‖_{1/τ_e} · Π_k max_v g_k(v) e^{-η_k v},      t = θc + Aᵀη,
 
-where F is a set of variables such that the facts determine the others (their columns are independent): a
-point is then known by its coordinates in F. Divided by the weight of y* this bounds the chance of the tail.
-Both sides of every window are moved in as far as the best (θ, η) found allows. What the laws themselves
-leave out (`Unary.trimmed`) is bounded in the same way.
+where τ_e is the share of the sets F that contain e, for any mixture of sets F of variables of which each
+determines all others (with weights q_F; the norm at τ = 0 is the largest value). For one F this holds because
+a point is known by its coordinates in F; for a mixture write φ_e e^{t_e y} = u_e^{τ_e}, so that a point's
+weight is Π_F ( Π_{e ∈ F} u_e )^{q_F}, and use Hölder's inequality over F. Divided by the weight of y* this
+bounds the chance of the tail. Both sides of every window are moved in as far as the best (θ, η) found allows.
+What the laws themselves leave out (`Unary.trimmed`) is bounded in the same way.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from congenial.samplers.base import FloatArray, IntArray
 from congenial.samplers.crossing import _elimination_kernels as kernels
+from congenial.samplers.crossing.elimination_descent import descended
 from congenial.samplers.crossing.elimination_model import Model
-from congenial.samplers.crossing.elimination_rows import independent_columns
+from congenial.samplers.crossing.elimination_rows import free_shares
 
 _SLACK = 1e-6
+SETS = 24
+_SAME = 1e-14
 _RATES = np.geomspace(1 / 64, 64, 37)
 _LN2 = math.log(2)
 
@@ -53,9 +58,7 @@ class Tails:
         self.least = log_weight(model, point)
         facts = [k for k, end in enumerate(model.ends) if end.kind == "fact"]
         peaks = np.array([-math.log(float(law.max())) for law in model.laws])
-        fixed = independent_columns(model.rows[facts], np.argsort(-peaks, kind="stable"))
-        self.full = np.ones(model.variables, dtype=np.bool_)
-        self.full[fixed] = False
+        self.shares = free_shares(model.rows[facts], peaks, SETS)
         self.facts = facts
         weights = [_variance(law) for law in model.laws]
         self.spread = np.array(weights)
@@ -71,7 +74,7 @@ class Tails:
     def value(self, t: FloatArray, eta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """ln of the bound over the weight of the point, with w = 0; its gradient in t and in η."""
         value, mean = np.empty(len(t)), np.empty(len(t))
-        kernels.log_moments(self.starts, self.z, self.logs, t, self.full, value, mean)
+        kernels.log_moments(self.starts, self.z, self.logs, t, self.shares, value, mean)
         total, at = float(value.sum()) - self.least, np.zeros(len(eta))
         for k, end in enumerate(self.model.ends):
             v = end.lo if end.kind == "fact" else None
@@ -105,8 +108,6 @@ class Tails:
 
     def _polished(self, c: FloatArray, log_chance: float, theta: float, eta: FloatArray, steps: int) -> float:
         """The same by L-BFGS over ln θ and η/θ."""
-        from scipy.optimize import minimize
-
         rows = self.model.rows.astype(np.float64)
         best = math.inf
 
@@ -121,7 +122,7 @@ class Tails:
             return w, np.concatenate([[by_rate], rows @ mean + at])
 
         start = np.concatenate([[math.log(theta)], eta])
-        minimize(target, start, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxfun": 2 * steps})
+        descended(target, start, 2 * steps, 1e-4)
         return best
 
 
@@ -162,10 +163,45 @@ def _is_even(model: Model) -> bool:
     )
 
 
+def shared(model: Model, wide: Model) -> tuple[Model, float]:
+    """The model in which variables whose laws differ by rounding alone have one law and one window.
+
+    Laws that are the same but for bounds out of reach come with other windows and other normalisers.
+    `wide` has the windows before trimming, inside which windows may grow again. Returns the largest
+    relative difference: it belongs to the relative error of every law.
+    """
+    groups: list[list[int]] = []
+    for e in range(model.variables):
+        for group in groups:
+            if _alike(model, wide, group[0], e):
+                group.append(e)
+                break
+        else:
+            groups.append([e])
+    lo, hi, laws = model.lo.copy(), model.hi, list(model.laws)
+    for group in groups:
+        lo[group], hi[group] = lo[group].min(), hi[group].max()
+        first = group[0]
+        law = wide.laws[first][int(lo[first] - wide.lo[first]) : int(hi[first] - wide.lo[first]) + 1]
+        for e in group:
+            laws[e] = law / law.sum()
+    return replace(model, lo=lo, laws=tuple(laws)), _SAME
+
+
+def _alike(model: Model, wide: Model, a: int, b: int) -> bool:
+    """Whether two laws agree on the union of their windows, both being known there."""
+    low, high = min(model.lo[a], model.lo[b]), max(model.hi[a], model.hi[b])
+    parts = []
+    for e in (a, b):
+        if low < wide.lo[e] or high > wide.hi[e]:
+            return False
+        part = wide.laws[e][int(low - wide.lo[e]) : int(high - wide.lo[e]) + 1]
+        parts.append(part / part.max())
+    return bool(np.allclose(parts[0], parts[1], rtol=_SAME, atol=0.0))
+
+
 def with_windows(model: Model, lo: IntArray, hi: IntArray) -> Model:
     """The model on smaller windows."""
-    from dataclasses import replace
-
     laws = []
     for e, law in enumerate(model.laws):
         cut = law[int(lo[e] - model.lo[e]) : int(hi[e] - model.lo[e]) + 1]
@@ -182,23 +218,23 @@ def sides_of_sums(
 
 
 def left_out_log(
-    peaks: Sequence[float], missing: Sequence[float], fixed: Sequence[int], log_least: float
+    laws: Sequence[FloatArray], missing: Sequence[float], shares: FloatArray, log_least: float
 ) -> float:
     """ln of what the windows of the laws leave out, over the weight of a point that is kept.
 
-    `peaks` are the largest weights of the laws (each with sum one), `missing` the mass that each leaves
-    out, `fixed` variables that the others determine. With variable e outside its window, it and all that
-    are not fixed are summed over, the fixed ones are at most their peak.
+    `laws` have sum one, `missing` is the mass that each leaves out, `shares` are the τ of the module. A law
+    outside its window has norm at most `missing`, on all integers at most its norm inside plus that.
     """
-    fixed_set = set(fixed)
-    whole = sum(math.log(max(peaks[e], missing[e], 1e-300)) for e in fixed)
-    grown = sum(math.log1p(missing[e]) for e in range(len(missing)) if e not in fixed_set)
-    terms = []
-    for e, mass in enumerate(missing):
-        if mass > 0:
-            own = math.log(max(peaks[e], mass)) if e in fixed_set else 0.0
-            terms.append(math.log(mass) + whole - own + grown - log_least)
+    norms = [_log_norm(*each) for each in zip(laws, missing, shares, strict=True)]
+    outside = sum(norms) - log_least
+    terms = [math.log(mass) + outside - norm for mass, norm in zip(missing, norms, strict=True) if mass > 0]
     if not terms:
         return -math.inf
     top = max(terms)
     return top + math.log(sum(math.exp(v - top) for v in terms)) + _SLACK
+
+
+def _log_norm(law: FloatArray, mass: float, share: float) -> float:
+    top = float(law.max())
+    norm = top if share == 0 else top * float(((law / top) ** (1 / share)).sum() ** share)
+    return math.log(norm + mass)
