@@ -65,6 +65,7 @@ examples: $(READY)  ## the examples of README and docs run
 bench: $(BENCH_READY)  ## the price of invariants, and what a promise leaves
 	$(RUN) bench/price.py
 	$(RUN) bench/crossing.py
+	$(RUN) bench/chains.py
 	$(RUN) bench/promise.py
 
 verify: $(READY)  ## every test, the long batteries too
