@@ -5,8 +5,8 @@ has used of its total in this layer. With the weights
 
     h(z) = law(z) · after(s + z) · rest(g - s, t + z),        F(g, t, s) = ( mean_m |ĥ(θ_m)|^p )^{1/p},
 
-the column's table is B(g, t) = max_s F(g, t, s) / before(s), or the soft maximum at a temperature. A bound
-from Σ h and Σ h² spares most s the Fourier sum. Where z is split, F is the core's norm plus the tail's sum.
+the column's table is B(g, t) = max_s F(g, t, s) / before(s), or the soft maximum at a temperature. F is at
+most Σ h, so most s need no Fourier sum. Where z is split, F is the norm of the core and the sum of the tail.
 Windows are given by their first value and their arrays.
 """
 # mypy: ignore-errors
@@ -33,54 +33,21 @@ def _weights(h, law, law_lo, after, after_lo, rest, rest_g, rest_t, g, t, s, low
 
 @njit(cache=True)
 def _norm(h, n, total, cosines, sines, shares, p):
-    """( mean |ĥ|^p )^{1/p} of h with sum `total`, or a little more: the slightest h add up without phases."""
-    top = 0.0
-    for i in range(n):
-        top = max(top, h[i])
-    first, last = 0, n - 1
-    aside = 0.0
-    while h[first] < 1e-9 * top:
-        aside += h[first]
-        first += 1
-    while h[last] < 1e-9 * top:
-        aside += h[last]
-        last -= 1
-    left = 0.0  # of the mean of |ĥ|², which is Σ h²: it bounds what the higher frequencies can bring
-    for i in range(first, last + 1):
-        left += (h[i] / total) ** 2
-    left = left * (1.0 + 1e-9) + 1e-12
+    """( mean |ĥ|^p )^{1/p} of h with sum `total`."""
     mean = 0.0
     for m in range(shares.size):
         a, b = 0.0, 0.0
-        for i in range(first, last + 1):
+        for i in range(n):
             a += h[i] * cosines[m, i]
             b += h[i] * sines[m, i]
-        size = (a * a + b * b) / (total * total)
-        mean += shares[m] * (np.sqrt(size) + aside / total) ** p
-        left -= shares[m] * size
-        if m > 4 and p >= 2.0 and left < 3e-4 * mean:
-            return total * (mean + max(left, 0.0) + 2.0 * p * aside / total) ** (1.0 / p)
+        mean += shares[m] * ((a * a + b * b) / (total * total)) ** (0.5 * p)
     return total * mean ** (1.0 / p)
 
 
 @njit(cache=True)
-def _ceiling(total, squares, p):
-    """A bound of the norm from Σ h and Σ h² (the period is at least as long as h).
-
-    Σ h² is the mean of |ĥ|²: for p ≥ 2 the norm lies on or below the line between 2 and infinity.
-    """
-    if total <= 0.0:
-        return 0.0
-    if p <= 2.0:
-        return np.sqrt(squares) * (1.0 + 1e-12)
-    return squares ** (1.0 / p) * total ** (1.0 - 2.0 / p) * (1.0 + 1e-12)
-
-
-@njit(cache=True)
-def _sums(out, squares, law, law_lo, after, after_lo, rest, rest_g, rest_t, g, t_lo, s, low, high):
-    """Σ h and Σ h² over z in low … high, for all t at once; both arrays begin at t_lo."""
+def _sums(out, law, law_lo, after, after_lo, rest, rest_g, rest_t, g, t_lo, s, low, high):
+    """out[t] = Σ h over z in low … high, for all t at once; `out` begins at t_lo."""
     out[:] = 0.0
-    squares[:] = 0.0
     if not (rest_g <= g - s < rest_g + rest.shape[0]):
         return
     first = max(law_lo, after_lo - s, low)
@@ -93,9 +60,7 @@ def _sums(out, squares, law, law_lo, after, after_lo, rest, rest_g, rest_t, g, t
         there = uint64(begin + t_lo + z - rest_t)
         here = uint64(begin)
         for i in range(end - begin):
-            v = w * rest[row, there + uint64(i)]
-            out[here + uint64(i)] += v
-            squares[here + uint64(i)] += v * v
+            out[here + uint64(i)] += w * rest[row, there + uint64(i)]
 
 
 @njit(cache=True)
@@ -141,17 +106,16 @@ def _soft(ratios, best, temperature):
 @njit(cache=True)
 def column(
     law, law_lo, after, after_lo, before, before_lo, rest, rest_g, rest_t, g_lo, t_lo, low, high, near, far,
-    box, whole, tail, cosines, sines, shares, p, temperature,
+    whole, tail, cosines, sines, shares, p, temperature,
 ):
     """The tables of one row before one column: over all s, and of the tail of z where s is near.
 
-    z is split at low … high for the s in near … far (indices of `before`) and not for the others. Outside
-    the box (first and last g, first and last t) the ceiling serves for F: hardly any draw goes there.
+    z is split at low … high for the s in near … far (indices of `before`) and not for the others.
     """
     h = np.zeros(law.size)
     states, width = before.size, whole.shape[1]
     core = np.zeros((states, width))
-    side, squares = np.zeros(width), np.zeros(width)
+    side = np.zeros(width)
     ratios = np.zeros(states)
     drop = np.exp(-14.0 * temperature)
     law_hi = law_lo + law.size - 1
@@ -162,20 +126,18 @@ def column(
             inside = split and near <= s <= far
             a, b = (low, high) if inside else (law_lo, law_hi)
             _sums(
-                core[s], squares, law, law_lo, after, after_lo, rest, rest_g, rest_t,
+                core[s], law, law_lo, after, after_lo, rest, rest_g, rest_t,
                 g_lo + g, t_lo, before_lo + s, a, b,
             )
-            for t in range(width):
-                core[s, t] = _ceiling(core[s, t], squares[t], p)
             if inside:
                 _sums(
-                    side, squares, law, law_lo, after, after_lo, rest, rest_g, rest_t,
+                    side, law, law_lo, after, after_lo, rest, rest_g, rest_t,
                     g_lo + g, t_lo, before_lo + s, law_lo, low - 1,
                 )
                 for t in range(width):
                     tail[g, t] = max(tail[g, t], side[t] / before[s])
                 _sums(
-                    side, squares, law, law_lo, after, after_lo, rest, rest_g, rest_t,
+                    side, law, law_lo, after, after_lo, rest, rest_g, rest_t,
                     g_lo + g, t_lo, before_lo + s, high + 1, law_hi,
                 )
                 for t in range(width):
@@ -186,13 +148,6 @@ def column(
             for s in range(states):
                 known = before[s] > 0.0 and (not split or near <= s <= far)
                 ratios[s] = core[s, t] / before[s] if known else 0.0
-            if not (box[0] <= g_lo + g <= box[1] and box[2] <= t_lo + t <= box[3]):
-                value = ratios.max() + tail[g, t]
-                for s in range(states):
-                    if before[s] > 0.0:
-                        value = max(value, core[s, t] / before[s])
-                whole[g, t] = value
-                continue
             a, b = (low, high) if split else (law_lo, law_hi)
             value = _best(
                 ratios, h, law, law_lo, after, after_lo, before, before_lo, rest, rest_g, rest_t,
@@ -233,14 +188,11 @@ def column_flow(
             if mass[g, t] < 1e-9:
                 continue
             for s in range(before.size):
-                n, _, total = _weights(
+                _, _, total = _weights(
                     h, law, law_lo, after, after_lo, rest, rest_g, rest_t,
                     g_lo + g, t_lo + t, before_lo + s, low, high,
                 )
-                squares = 0.0
-                for i in range(n):
-                    squares += h[i] * h[i]
-                ratios[s] = _ceiling(total, squares, p) / before[s] if before[s] > 0.0 else 0.0
+                ratios[s] = total / before[s] if before[s] > 0.0 else 0.0
             best = _best(
                 ratios, h, law, law_lo, after, after_lo, before, before_lo, rest, rest_g, rest_t,
                 g_lo + g, t_lo + t, low, high, cosines, sines, shares, p, drop,

@@ -31,9 +31,6 @@ from congenial.samplers.crossing.elimination_model import Model, infeasible
 Key = tuple[int, int, int]
 """(layer, class of rows, column)."""
 Window = tuple[int, int]
-Box = tuple[int, int, int, int]
-EVERYWHERE: Box = (-(2**40), 2**40, -(2**40), 2**40)
-_SLIGHT = 1e-8
 _TEMPERATURES = (0.1, 0.03, 0.01)
 _LEAST_SHARE = 0.04
 _TINY = 1e-290
@@ -186,8 +183,6 @@ class Seen:
 
     z: dict[Key, FloatArray]
     mode: dict[Key, tuple[int, int]]
-    box: dict[Key, Box]
-    """Where any mass worth the name is: first and last g, first and last t."""
 
 
 @dataclass(eq=False)
@@ -214,10 +209,7 @@ class Grid:
 
 
 def grid_for(table: Frame) -> Grid:
-    """A period of some six spreads of a column's sum, and no shorter than any law.
-
-    Any period gives a bound, a short one a loose one.
-    """
+    """A period of some eight spreads of a column's sum: any period gives a bound, a short one a loose one."""
     _, c, d = table.lines.shape
     counts = np.array(table.counts)
     sums = [
@@ -225,9 +217,8 @@ def grid_for(table: Frame) -> Grid:
         for k in range(d)
         for j in range(c)
     ]
-    longest = max(len(law) for law in table.laws.values())
-    period = int(2 ** np.ceil(np.log2(max(16.0, longest, 6 * np.sqrt(max(sums))))))
-    return Grid(longest, period)
+    period = int(2 ** np.ceil(np.log2(max(16.0, 8 * np.sqrt(max(sums))))))
+    return Grid(max(len(law) for law in table.laws.values()), period)
 
 
 def first_depths(table: Frame, spans: Windows) -> dict[Key, FloatArray]:
@@ -277,10 +268,8 @@ def eliminated(
     depth: dict[Key, FloatArray],
     temperature: float = 0.0,
     splits: dict[Key, Split] | None = None,
-    boxes: dict[Key, Box] | None = None,
 ) -> Tables:
-    """All tables of rows for given tables of depths, last layer to first; z split where `splits` says;
-    Fourier sums inside `boxes`."""
+    """All tables of rows for given tables of depths, last layer to first; z split where `splits` says."""
     _, c, d = table.lines.shape
     row: dict[Key, FloatArray] = {}
     tail: dict[Key, FloatArray] = {}
@@ -302,7 +291,6 @@ def eliminated(
                     *split.z,
                     split.s[0] - spans.s[key][0],
                     split.s[1] - spans.s[key][0],
-                    np.array((boxes or {}).get(key, EVERYWHERE)),
                     row[key],
                     tail[key],
                     grid.cosines,
@@ -401,14 +389,11 @@ def flow(
                     onward,
                     along,
                 )
+                mass = onward
                 if seen is not None:
                     seen.z[k, a, j] = along
                     g, t = spans.g[k, a, j][0], spans.t[k, a, j][0]
                     seen.mode[k, a, j] = (g + int(mode[0]), t + int(mode[1]))
-                    gs, ts = np.nonzero(mass > _SLIGHT * mass.sum())
-                    ends = (g + gs.min(), g + gs.max(), t + ts.min(), t + ts.max())
-                    seen.box[k, a, j] = (int(ends[0]), int(ends[1]), int(ends[2]), int(ends[3]))
-                mass = onward
             _flow_last(table, spans, k, a, mass, slope)
     return slope
 

@@ -11,7 +11,6 @@ from congenial.samplers.base import FloatArray, IntArray
 from congenial.samplers.crossing.elimination_bound import RAISE
 from congenial.samplers.crossing.elimination_build import Pool, rounding
 from congenial.samplers.crossing.elimination_layers import (
-    Box,
     Frame,
     Key,
     Seen,
@@ -259,7 +258,7 @@ def layered(
 
 def seen_by(table: Frame, spans: Windows, found: Tables) -> Seen:
     """What the flow of the bound's derivative goes through."""
-    seen = Seen({}, {}, {})
+    seen = Seen({}, {})
     soft = eliminated(table, spans, grid_for(table), found.depth, _SOFT)
     flow(table, spans, grid_for(table), soft, _SOFT, seen)
     return seen
@@ -308,9 +307,10 @@ def split_at(
 
 
 def splits_of(
-    small: Frame, few: Windows, taught: Tables, full: Frame, spans: Windows, grid: int, seen: Seen
+    small: Frame, few: Windows, taught: Tables, full: Frame, spans: Windows, grid: int
 ) -> dict[Key, Split]:
     """Where the z of cells in lines are split into core and tail."""
+    seen = seen_by(small, few, taught)
     found: dict[Key, Split] = {}
     for key, mass in seen.z.items():
         core = core_of(mass, small.lo[key], grid, full.lo[key], full.hi(key))
@@ -329,10 +329,8 @@ def _at(values: FloatArray, places: IntArray) -> FloatArray:
     return np.where(known, values[np.clip(places, 0, len(values) - 1)], 0.0)
 
 
-def boxes_of(seen: Seen, grid: int) -> dict[Key, Box]:
-    """Where Fourier sums are worth their time on the full windows: what was seen, and as much around it."""
-    found = {}
-    for key, (g, g_hi, t, t_hi) in seen.box.items():
-        wide, high = (g_hi - g) // 2 + 1, (t_hi - t) // 2 + 1
-        found[key] = ((g - wide) * grid, (g_hi + wide) * grid, (t - high) * grid, (t_hi + high) * grid)
-    return found
+def tables(
+    table: Frame, spans: Windows, depth: dict[Key, FloatArray], splits: dict[Key, Split]
+) -> Tables:
+    """The tables of a draw."""
+    return eliminated(table, spans, grid_for(table), depth, splits=splits)

@@ -10,25 +10,16 @@ import numpy as np
 
 from congenial.errors import ConflictError
 from congenial.samplers.base import IntArray
-from congenial.samplers.crossing.elimination_layers import (
-    Frame,
-    Key,
-    Windows,
-    eliminated,
-    frame,
-    grid_for,
-    windows,
-)
+from congenial.samplers.crossing.elimination_layers import Frame, Key, Windows, frame, windows
 from congenial.samplers.crossing.elimination_layers_build import (
     arranged,
-    boxes_of,
     coarse_windows,
     foreseen,
     layered,
     learned,
     memory,
-    seen_by,
     splits_of,
+    tables,
     work,
 )
 from congenial.samplers.crossing.elimination_lines import Lines, lines_of
@@ -73,10 +64,9 @@ def by_layers(model: Model, point: IntArray, limits: Limits) -> Planned | None:
     cost = 4 * work(rough, few) + 1e5 * len(table.laws)
     evaluations = int(min(100, limits.seconds * EFFORT / cost / 3))
     few, taught = learned(rough, evaluations)
-    seen = seen_by(rough, few, taught)
-    splits = splits_of(rough, few, taught, table, spans, grid, seen)
+    splits = splits_of(rough, few, taught, table, spans, grid)
     depth = foreseen(rough, few, taught.depth, table, spans, grid)
-    found = eliminated(table, spans, grid_for(table), depth, splits=splits, boxes=boxes_of(seen, grid))
+    found = tables(table, spans, depth, splits)
     program, error = layered(model, table, spans, found, splits)
     return Planned(program, found.log_bound, error, program.tests, left_out, "layers")
 
