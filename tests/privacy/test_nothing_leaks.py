@@ -13,7 +13,7 @@ from congenial.errors import CongenialError
 from congenial.planning import noise
 from congenial.requests.reading import read_request
 from congenial.tables.table import Table
-from support.commands import run
+from support.commands import run, write
 from support.random_files import FAULTS, another_source, secrets, told, written
 
 FEW, MANY = range(8), range(200)
@@ -158,3 +158,14 @@ def test_guarantee_and_public_plan_are_the_same_for_tables_that_differ(tmp_path,
 @pytest.mark.parametrize("seed", MANY)
 def test_guarantee_and_public_plan_of_many_requests_are_the_same_for_tables_that_differ(tmp_path, seed):
     same_for_tables_that_differ(written(tmp_path, seed), seed)
+
+
+def test_a_public_plan_says_nothing_that_a_pilot_measured(tmp_path):
+    """Two margins go to a sampler whose acceptance is measured with words that nobody can predict."""
+    rows = {"sex": {"categories": ["f", "m", "x"]}, "age": {"categories": ["a", "b", "c", "d"]}}
+    table = {"source": "counts.csv", "counts": "n", "axes": rows}
+    path = write(tmp_path, None, table=table, invariants=["sex", "age"], bounds=None)
+    first, second = (run("plan", path, "--without-data", "--json").out for _ in range(2))
+    assert first == second
+    assert "twisted columns" in first
+    assert "pilot" not in first

@@ -157,9 +157,10 @@ def _crossings(drawing: Drawing, *, is_public: bool) -> list[PlannedBlock]:
             seconds = taken.seconds if isinstance(taken, Quote) else 0.0
             reached = "" if is_public else _reached(choice.prepared)
             why = f"{shape}: {reached or taken.why}"
-            block = PlannedBlock(
-                cells, choice.sampler, choice.prepared.certificate, 1, why, seconds + 6e-8 * cells
-            )
+            certificate = choice.prepared.certificate
+            if is_public:  # how it was certified is measured: a pilot accepts as chance will have it
+                certificate = replace(certificate, how=str(choice.sampler))
+            block = PlannedBlock(cells, choice.sampler, certificate, 1, why, seconds + 6e-8 * cells)
         key = (block.cells, block.sampler, block.why)
         counted[key] = counted.get(key, 0) + 1
         first.setdefault(key, block)
