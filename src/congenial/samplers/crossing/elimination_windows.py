@@ -113,7 +113,7 @@ class Tails:
 
         def target(x: FloatArray) -> tuple[float, FloatArray]:
             nonlocal best
-            rate = math.exp(min(x[0], 50.0))
+            rate = math.exp(min(max(x[0], -300.0), 50.0))  # any positive rate gives a bound
             slope = c + rows.T @ x[1:]
             value, mean, at = self.value(rate * slope, rate * x[1:])
             w = (value - log_chance) / rate
